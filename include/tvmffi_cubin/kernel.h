@@ -33,13 +33,13 @@ TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, siz
 #endif
   const char* name = KernelName(kernel);
   if (own != static_cast<int>(count)) {
-    Throw("TypeError", "%s takes %d arguments, Launch got %zu", name, own, count);
+    Throw("TypeError", "%s takes %d arguments, but Launch got %zu", name, own, count);
   }
   for (int i = 0; i < own; ++i) {
     const size_t wanted = ParameterSize(kernel, i);
     if (sizes[i] == wanted) continue;
-    Throw("TypeError", "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu", name,
-          i + 1, count, sizes[i], wanted);
+    Throw("TypeError", "%s: argument %d of %zu has %zu bytes, but the kernel's parameter has %zu",
+          name, i + 1, count, sizes[i], wanted);
   }
 }
 
@@ -57,7 +57,7 @@ inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** a
   if (!fits) {
     Throw("LaunchError",
           "launch of %s: its last parameters are not the module's bound_params (or the driver is "
-          "older than CUDA 12.4 and does not tell)",
+          "older than CUDA 12.4 and does not report them)",
           KernelName(kernel));
   }
   if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
@@ -119,9 +119,9 @@ class __attribute__((visibility("default"))) CubinKernel {
   template <typename... Args>
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...),
-                  "a kernel gets its arguments' bytes, so each must be trivially copyable");
+                  "arguments are passed to the kernel as bytes: each must be trivially copyable");
     static_assert(!((std::is_array_v<Args> || std::is_null_pointer_v<Args>) || ...),
-                  "neither an array nor nullptr is an argument: pass static_cast<T*>(nullptr), and "
+                  "an argument cannot be an array or nullptr: pass static_cast<T*>(nullptr), and "
                   "pointers to all arguments first, Launch(args, config)");
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
@@ -160,7 +160,7 @@ class __attribute__((visibility("default"))) CubinKernel {
   /// \param config Its device, block, dynamic shared memory and cluster are used.
   /// \throws LaunchError The driver reports an error.
   Occupancy GetOccupancy(const LaunchConfig& config) {
-    if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
+    if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "occupancy of an empty kernel");
     DeviceScope scope;
     Occupancy occupancy;
     int device = config.GetDevice();

@@ -30,7 +30,7 @@ class __attribute__((visibility("default"))) TensorMap {
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
-      Throw("ValueError", "TensorMap: the tensor is on the host, wanted one on a CUDA device");
+      Throw("ValueError", "TensorMap: the tensor is on the host, expected one on a CUDA device");
     }
     CheckRank(options, tensor.ndim);
     Text text;
@@ -69,7 +69,7 @@ class __attribute__((visibility("default"))) TensorMap {
  private:
   static void CheckRank(const TensorMapOptions& options, int rank) {
     if (rank == options.rank) return;
-    Throw("ValueError", "TensorMap: the rank is %d, the map is for rank %d", rank, options.rank);
+    Throw("ValueError", "TensorMap: rank is %d, but the map is for rank %d", rank, options.rank);
   }
 
   void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {

@@ -47,11 +47,11 @@ def test_what_holds_is_launched(module, driver_stub, x):
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        ("multiples", (8, 8, 0), r"\(n: int\): got the int 8, wanted a multiple of 16"),
-        ("multiples", (16, 12, 0), r"\(s: long long\): .* wanted a multiple of 8"),
-        ("multiples", (16, 8, 2**64 - 1), r"\(u: .*\): .* wanted a multiple of 2"),
-        ("values", (2, -(2**63), 2**62), r"\(n: int\): got the int 2, wanted 1"),
-        ("values", (1, -(2**63), 2**64 - 1), r"\(u: .*\): .* wanted 4611686018427387904"),
+        ("multiples", (8, 8, 0), r"\(n: int\): got the int 8, expected a multiple of 16"),
+        ("multiples", (16, 12, 0), r"\(s: long long\): .* expected a multiple of 8"),
+        ("multiples", (16, 8, 2**64 - 1), r"\(u: .*\): .* expected a multiple of 2"),
+        ("values", (2, -(2**63), 2**62), r"\(n: int\): got the int 2, expected 1"),
+        ("values", (1, -(2**63), 2**64 - 1), r"\(u: .*\): .* expected 4611686018427387904"),
     ],
 )
 def test_an_integer_that_does_not_hold_is_named(

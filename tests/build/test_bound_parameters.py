@@ -72,7 +72,7 @@ class TestALaunch:
         mod.bind("strict", limit=1, device=1)
         with pytest.raises(tc.LaunchError) as error:
             mod.strict(x)
-        assert 'on device 0: call mod.bind("strict", limit=...) before' in str(error.value)
+        assert 'on device 0: call mod.bind("strict", limit=...) first' in str(error.value)
         assert driver_stub.launches() == []
         mod.bind("strict", limit=4)
         mod.strict(x)
@@ -111,9 +111,9 @@ class TestBinding:
     def test_of_a_wrong_value_is_refused_and_changes_nothing(self, mod, x, driver_stub):
         mod.bind("k", limit=7)
         for values, message in (
-            ({"limit": -1}, r"bind: limit \(unsigned int\): got the int -1, wanted "),
-            ({"limit": "many"}, r"bind: limit .*: got a str, wanted an"),
-            ({"limit": 1, "counters": np.zeros(3, np.uint64)}, "on cpu, wanted one"),
+            ({"limit": -1}, r"bind: limit \(unsigned int\): got the int -1, expected "),
+            ({"limit": "many"}, r"bind: limit .*: got a str, expected an"),
+            ({"limit": 1, "counters": np.zeros(3, np.uint64)}, "on cpu, expected one"),
         ):
             with pytest.raises((TypeError, ValueError), match=message):
                 mod.bind("k", **values)
@@ -130,7 +130,7 @@ class TestBinding:
 
     def test_is_not_for_expressions(self):
         launch = tc.Launch(kernel="k", grid="limit", block=1, args=BOUND)
-        with pytest.raises(ValueError, match="which no expression can read"):
+        with pytest.raises(ValueError, match="which expressions cannot read"):
             tc.build_inline("wrong", SOURCE, functions={"f": launch}, arch="sm_90")
 
     def test_of_a_name_that_there_is_not_lists_those_that_there_are(self, mod, ops):

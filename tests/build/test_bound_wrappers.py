@@ -149,14 +149,14 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "'scale' is 'float' here and 'double' before",
+                "'scale' is 'float' here but 'double' before",
             ),
             (
                 KERNELS,
                 ["counters", "double limit", "scale"],
                 "bound_params declares 'double limit', the kernel takes 'unsigned int'",
             ),
-            (None, NAMES, "bound_params: no kernel tells the type of 'counters': declare"),
+            (None, NAMES, "bound_params: no kernel gives the type of 'counters': declare"),
         ],
     )
     def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):

@@ -111,7 +111,7 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
     [
         ("none.cu", "No such file or directory: '"),
         ("latin.cu", "latin.cu:1: 'utf-8' codec can't decode byte 0xe9"),
-        ("add.cu --arch nonsense", 'is not an architecture: write "sm_80"'),
+        ("add.cu --arch nonsense", 'is not an architecture: use "sm_80"'),
         ("add.cu -o add.cu", "add.cu is the source itself; pass another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),
         ("add.cu add.cu", "device code does not link for sm_90"),

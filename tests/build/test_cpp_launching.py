@@ -100,9 +100,9 @@ class TestTypedLaunch:
 
     def test_what_the_kernel_does_not_take_is_a_type_error(self, launching, arrays, driver_stub):
         for way, message in (
-            (1, "by_value: argument 1 of 2 has 8 bytes, the kernel's parameter has 128"),
-            (2, "add_one takes 3 arguments, Launch got 2"),
-            (3, "add_one: argument 3 of 3 has 4 bytes, the kernel's parameter has 8"),
+            (1, "by_value: argument 1 of 2 has 8 bytes, but the kernel's parameter has 128"),
+            (2, "add_one takes 3 arguments, but Launch got 2"),
+            (3, "add_one: argument 3 of 3 has 4 bytes, but the kernel's parameter has 8"),
         ):
             with pytest.raises(TypeError, match=message):
                 launching.typed(way, arrays[0])
@@ -119,20 +119,20 @@ class TestRefusals:
 
     def test_tells_the_limit(self, launching, arrays, driver_stub):
         asked = rows([("dynamic_smem_bytes", (300_000,))])
-        told = "launch of add_one: .*_bytes is 300000, device 0 allows this kernel 232448"
+        told = "launch of add_one: .*_bytes is 300000, but device 0 allows this kernel 232448"
         with pytest.raises(LaunchLimitError, match=told):
             launching.run(asked, *arrays)
         assert driver_stub.object_counts().pushed_contexts == 0
 
     def test_a_grid_is_whole_clusters_of_the_kernel_s_own(self, launching, driver_stub):
         y = cuda_array(driver_stub, 32)
-        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, wanted a multiple of cl.*, 16"):
+        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, expected a multiple of .*, 16"):
             launching.run_wide(rows([("grid", (15, 1, 1))]), y)
 
     def test_an_event_with_timing_is_said_to_be_one(self, launching, arrays, driver_stub):
         with driver_stub.current_device(0), driver_stub.event(timed=True) as event:
             setters = [("programmatic_event", (event, 0, 0))]
-            with pytest.raises(LaunchLimitError, match="need sm_90, and events without timing"):
+            with pytest.raises(LaunchLimitError, match="require sm_90, and events without timing"):
                 launching.run(rows(setters), *arrays)
 
 

@@ -103,7 +103,7 @@ class TestOwnWrapper:
         assert driver_stub.object_counts().libraries == before
 
     def test_an_image_is_judged_when_it_is_first_used(self, own, driver_stub):
-        with pytest.raises(LaunchError, match="neither a cubin, a fatbin nor PTX, or damaged"):
+        with pytest.raises(LaunchError, match="is damaged, or not a cubin, fatbin or PTX"):
             own.bad_image()
         with pytest.raises(LaunchError, match="the CubinModule has no image"):
             own.empty()

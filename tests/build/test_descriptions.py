@@ -151,7 +151,7 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
 
 def test_images_that_are_not_there_are_told(here: Path):
     for images, text in (
-        ({"images": {"k": {}}}, "images.k: give it path or base64, or the im"),
+        ({"images": {"k": {}}}, "images.k: set path or base64, or pass the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, "no.cubin"),
         ({}, "no source: pass cuda_sources"),
     ):
@@ -167,5 +167,5 @@ def test_one_image_stands_for_the_only_one(built: tc.Module, tmp_path: Path):
     mod = tc.load_description(images, embed_cubin=image, functions=["nothing"], name="given")
     assert mod.functions == ("nothing",)
     several = {**DESCRIPTION, "images": {"k": {}, "l": {}}}
-    with pytest.raises(ValueError, match="one image, the description has k, l"):
+    with pytest.raises(ValueError, match="one image; the description has k, l"):
         tc.load_description(several, embed_cubin=image)

@@ -108,8 +108,8 @@ def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_s
     ("kernel", "params", "message"),
     [
         ("kernel", "float* x, int n", "has more than one kernel kernel: .*kernel_main_kernel_"),
-        ("absent", "float* x, int n", "has no kernel absent: name one in Launch"),
-        ("kernel_main_kernel_0", "float* x, int64_t n", "parameter 2 has 4 bytes, 8 are declared"),
+        ("absent", "float* x, int n", "has no kernel absent: set Launch"),
+        ("kernel_main_kernel_0", "float* x, int64_t n", "parameter 2 has 4 bytes, but 8 are decl"),
     ],
 )
 def test_what_does_not_fit_the_file_is_refused_before_a_launch(
@@ -152,7 +152,7 @@ def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
 def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_stub, image):
     mod = tc.load_module(copy)
     x = cuda_array(driver_stub, 32)
-    remedy = r"own\.so|k\.cubin is missing: put it there, .*load_module\(path, generate="
+    remedy = r"own\.so|k\.cubin is missing: create it, .*load_module\(path, generate="
     with pytest.raises(tc.LaunchError, match=remedy):
         mod.run(x, 5, 0, 0)
     with pytest.raises(tc.LaunchError, match="k.cubin is missing"):
@@ -218,7 +218,7 @@ def test_what_is_no_image_is_not_put_into_place(copy, driver_stub):
         tc.load_module(copy, generate={"typo": print})
     with pytest.raises(TypeError, match="generate must map image names to callables, got builtin"):
         tc.load_module(copy, generate=print)
-    for made, message in ((None, "is bytes, a Cubin or a path, got NoneType"), (b"x", "no.*image")):
+    for made, message in ((None, "must be bytes, .* or a path, got NoneType"), (b"x", "no.*image")):
         mod = tc.load_module(copy, generate={"kernels": lambda folder, made=made: made})
         with pytest.raises(tc.LaunchError, match=message):
             mod.preload()

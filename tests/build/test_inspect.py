@@ -107,7 +107,7 @@ def test_an_image_is_inspected_from_bytes_and_as_a_cubin():
 def test_what_is_none_of_these_is_refused():
     for source, error, text in (
         (3, TypeError, "the argument of inspect .* bytes, a Cubin or a path, got int"),
-        (b"__global__ void k() {}", ValueError, "bytes: it is not an image: it begins with b'__g"),
+        (b"__global__ void k() {}", ValueError, "bytes: not an image: it starts with b'__gl"),
         (b"\x7fELF", ValueError, "truncated"),
     ):
         with pytest.raises(error, match=text):

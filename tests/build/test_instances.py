@@ -136,7 +136,7 @@ def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     x, host = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, device_type=CPU)
     with pytest.raises(ValueError, match=r"\(y: float\*\): got a tensor .* on cpu"):
         instances.scale(x, host, 1.0, 8)
-    with pytest.raises(ValueError, match=r"\(y: float\*\): .* on cuda:1, wanted"):
+    with pytest.raises(ValueError, match=r"\(y: float\*\): .* on cuda:1, expected"):
         instances.scale(x, cuda_array(driver_stub, 8, device=1), 1.0, 8)
     assert not driver_stub.launches()
 
@@ -184,7 +184,7 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
     wanted = {"float": "float32", "__half": "float16", "double": "float64"}
     lines = [
         f"  scale<{t}, {w}>(const {t}* x, {t}* y, {t} by, int n) when n % {w} == 0: "
-        f"argument 1 (x: const {t}*): got {tensor}, wanted {dtype}"
+        f"argument 1 (x: const {t}*): got {tensor}, expected {dtype}"
         for t, dtype in wanted.items()
         for w in (4, 1)
     ]

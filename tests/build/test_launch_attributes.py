@@ -106,14 +106,14 @@ def test_events_are_passed_by_their_handles(mod, driver_stub, x):
     assert two.attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
     mod.plain.configure(launch_completion_event=0x7700)(x, 1)
     assert driver_stub.launches()[2].attributes == two.attributes
-    with pytest.raises(ValueError, match="events: one is 7, wanted 4096 to 9223372"):
+    with pytest.raises(ValueError, match="events: one is 7, expected 4096 to 9223372"):
         mod.events(x, 1, 7, 0)
 
 
 def test_a_grid_that_the_cluster_does_not_divide_is_an_error(mod, driver_stub, x):
-    with pytest.raises(ValueError, match=r"grid\.y is 1, wanted a multiple of cluster\.y, 2"):
+    with pytest.raises(ValueError, match=r"grid\.y is 1, expected a multiple of cluster\.y, 2"):
         mod.plain.configure(cluster=(2, 2))(x, 1)
-    with pytest.raises(ValueError, match=r"grid\.x is 3, wanted a multiple of cluster\.x, 2"):
+    with pytest.raises(ValueError, match=r"grid\.x is 3, expected a multiple of cluster\.x, 2"):
         mod.fixed(3)
 
 
@@ -132,7 +132,7 @@ def test_a_bad_option_is_an_error_that_names_it(mod):
             {"priority": 2**31},
             "priority: must be -2147483648 to 2147483647 at a call, got 2147483648",
         ),
-        ({"attributes": {0: b"x"}}, "attributes: wanted 1 to 64 bytes for 1 to 54, got b'x' for 0"),
+        ({"attributes": {0: b"x"}}, "attributes: expected 1 to 64 bytes for 1 to 54, got b'x' for"),
         ({"launch_completion_event": 0}, "completion_event: must be 4096 to .*, got 0"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
@@ -165,11 +165,11 @@ def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(mod,
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
-        ((1, 1025), {}, "block.x is 1025, device 0 allows 1024"),
-        ((1, (1024, 2)), {}, r"2048 threads, the kernel \(\d+ registers a thread\) allows 1024"),
-        ((2**31, 1), {}, "grid.x is 2147483648, device 0 allows 2147483647"),
-        ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, device 0 allows this kernel"),
-        ((32, 32), {"cluster": 32}, "the cluster has 32 blocks, device 0 allows 16 of this shape"),
+        ((1, 1025), {}, "block.x is 1025, but device 0 allows 1024"),
+        ((1, (1024, 2)), {}, r"2048 threads, but the kernel \(\d+ registers/thread\) allows 1024"),
+        ((2**31, 1), {}, "grid.x is 2147483648, but device 0 allows 2147483647"),
+        ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, but device 0 allows this kernel"),
+        ((32, 32), {"cluster": 32}, "the cluster has 32 blocks, but device 0 allows 16 of this"),
     ],
 )
 def test_a_limit_is_told(mod, driver_stub, x, shape, options, message):

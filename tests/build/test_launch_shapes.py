@@ -93,14 +93,14 @@ def test_an_empty_tensor_launches_nothing_after_the_checks(ops, driver_stub):
     assert not driver_stub.launches()
     with pytest.raises(TypeError, match="dtype float64"):
         ops.saxpy(1.0, empty, cuda_array(driver_stub, 0, "float64"))
-    with pytest.raises(ValueError, match=r"block\.x is 0, the least is 1"):
+    with pytest.raises(ValueError, match=r"block\.x must be at least 1, got 0"):
         ops.nothing[1, 0]()
 
 
 def test_a_negative_figure_is_refused_by_name(ops, driver_stub):
-    with pytest.raises(ValueError, match=r"shape: block\.z is -2, wanted 1 to 4294967295"):
+    with pytest.raises(ValueError, match=r"shape: block\.z is -2, expected 1 to 4294967295"):
         ops.shape(1, 1, 1, 1, 1, -2, 0)
-    with pytest.raises(ValueError, match="nothing: grid.y: got the int -1, wanted 0"):
+    with pytest.raises(ValueError, match="nothing: grid.y: got the int -1, expected 0"):
         ops.nothing[(1, -1), 1]()
 
 
@@ -181,5 +181,5 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
         with pytest.raises(TypeError, match=f"^{name}: its instances differ in what the grid"):
             mod[name][lambda meta: (meta["n"],)](x, 5)
     # A missing argument is not the grid's concern.
-    with pytest.raises(TypeError, match="^fixed: got 1 arguments?, wanted 2"):
+    with pytest.raises(TypeError, match="^fixed: got 1 arguments?, expected 2"):
         mod.fixed[lambda meta: (meta["n"],)](x)

@@ -16,14 +16,14 @@ def test_another_dtype_is_refused(ops, driver_stub, x):
         ops.two(x, cuda_array(driver_stub, 4, "int32"))
     assert str(error.value) == (
         "two: argument 2 (y: const float*): got a tensor of dtype int32 and rank 1 on cuda:0, "
-        "wanted float32"
+        "expected float32"
     )
 
 
 def test_a_vector_pointee_takes_its_scalar_s_dtype_and_needs_its_alignment(ops, driver_stub, x):
     ops.vector(x, x)
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
-    with pytest.raises(TypeError, match=r"float4\*\): .* dtype float64 .*, wanted float32"):
+    with pytest.raises(TypeError, match=r"float4\*\): .* dtype float64 .*, expected float32"):
         ops.vector(cuda_array(driver_stub, 4, "float64"), x)
     for options in ({"byte_offset": 4}, {"address_offset": 8}):
         with pytest.raises(ValueError, match="address that is a multiple of 16"):
@@ -33,7 +33,7 @@ def test_a_vector_pointee_takes_its_scalar_s_dtype_and_needs_its_alignment(ops, 
 def test_a_declared_rank_is_checked(ops, driver_stub):
     ops.ranked(cuda_array(driver_stub, (2, 3)))
     for shape in ((), (6,), (1, 2, 3)):
-        with pytest.raises(ValueError, match=f"rank {len(shape)} on .*, wanted rank 2"):
+        with pytest.raises(ValueError, match=f"rank {len(shape)} on .*, expected rank 2"):
             ops.ranked(cuda_array(driver_stub, shape))
 
 
@@ -73,7 +73,7 @@ def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
 
 def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub, x):
     for cpu in (np.zeros(4, np.float32), cuda_array(driver_stub, 4, device_type=CPU)):
-        with pytest.raises(ValueError, match=r"\(y: .* on cpu, wanted one on a CUDA"):
+        with pytest.raises(ValueError, match=r"\(y: .* on cpu, expected one on a CUDA"):
             ops.two(x, cpu)
 
 
@@ -90,7 +90,7 @@ def test_pinned_and_managed_memory_is_accepted(device_type, ops, driver_stub):
 
 def test_tensors_on_two_devices_are_refused_with_both_names(ops, driver_stub):
     x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
-    with pytest.raises(ValueError, match=r"\(y: .* on cuda:1, wanted one on cuda:0"):
+    with pytest.raises(ValueError, match=r"\(y: .* on cuda:1, expected one on cuda:0"):
         ops.two(x, y)
     assert not driver_stub.launches()
 

@@ -118,7 +118,7 @@ def test_arguments_are_checked_at_once():
 def test_what_is_no_image_is_said_and_not_kept(cache):
     for value, kind, message in (
         (None, TypeError, r"result\['lazy'\] .* bytes, a Cubin or a path, got NoneType"),
-        ({"a": b"junk of a kind"}, ValueError, r"result\['a'\]: it is not an image"),
+        ({"a": b"junk of a kind"}, ValueError, r"result\['a'\]: not an image"),
     ):
         mod = made(Compiler(value))
         with pytest.raises(kind, match=r"lazy\('lazy'\).*" + message):

@@ -89,7 +89,7 @@ def test_kernels_for_other_architectures_alone_are_left_out(driver_stub):
 
 
 def test_an_image_for_another_arch_is_named_as_at_a_launch(mod, driver_stub):
-    with pytest.raises(tc.LaunchError, match="preload: the image .* sm_90, device 2 is sm_80: com"):
+    with pytest.raises(tc.LaunchError, match="preload: the image .* sm_90, but device 2 is sm_80:"):
         mod.preload(2)
 
 

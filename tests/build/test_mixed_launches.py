@@ -94,7 +94,7 @@ def test_kernels_are_launched_through_pointers(mod, driver_stub):
 @pytest.mark.parametrize(
     ("grid", "block", "smem", "message"),
     [
-        (1, 129, 0, r"block \(129, 1, 1\).*; the kernel allows 128 threads a block"),
+        (1, 129, 0, r"block \(129, 1, 1\).*; the kernel allows at most 128 threads per b"),
         (1, 1, 1 << 30, "1073741824 bytes of dynamic shared memory; .*and 49152 bytes"),
         (0, 1, 0, r"grid \(0, 1, 1\)"),
     ],

@@ -89,7 +89,7 @@ def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch
     shown = "".join(traceback.format_exception(caught.value))
     assert shown.count("Traceback (most recent call last)") == 1
     last = shown.splitlines()[-1]
-    assert "no GPU to compile for: the CUDA driver could not be opened: /nonexistent/" in last
+    assert "no GPU to compile for: cannot open the CUDA driver: /nonexistent/" in last
     assert last.endswith('such as arch="sm_90a" or TVMFFI_CUBIN_ARCH=sm_90a')
 
 

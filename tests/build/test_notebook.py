@@ -113,7 +113,7 @@ def test_an_error_in_a_cell_of_cuda_is_the_compilers_alone(in_jupyter):
         f"  {line}\n  {' ' * line.index('y[0]')}^\n"
     )
     assert in_jupyter["magic-error"].startswith(message)
-    assert in_jupyter["magic-no-kernel"].startswith("ValueError: function 'two': there is no ")
+    assert in_jupyter["magic-no-kernel"].startswith("ValueError: function 'two': no ")
     assert "%%cuda arch=sm_90: name 'sm_90' is not defined; pass " in in_jupyter["magic-line"]
     for name in ("magic-error", "magic-no-kernel", "magic-line"):
         assert "Traceback" not in in_jupyter[name]

@@ -62,19 +62,19 @@ def test_what_fits_a_size_is_passed_as_its_bytes(raw, driver_stub, size, value, 
     assert driver_stub.launches()[0].params == (expected,)
 
 
-REMEDY = "wanted what has its size: bytes, an int"
+REMEDY = "expected a value of its size: bytes; if"
 
 
 @pytest.mark.parametrize(
     ("size", "value", "error", "text"),
     [
-        (1, 256, ValueError, "(arg0: 1 byte): got the int 256, wanted -128 to 255"),
+        (1, 256, ValueError, "(arg0: 1 byte): got the int 256, expected -128 to 255"),
         (1, 0.0, TypeError, "got the float 0, " + REMEDY),
         (3, 1, TypeError, "got the int 1, " + REMEDY),
-        (4, 2**32, ValueError, "wanted -2147483648 to 4294967295"),
-        (4, 1e39, ValueError, "e+38, wanted a number that fits in 4 bytes"),
+        (4, 2**32, ValueError, "expected -2147483648 to 4294967295"),
+        (4, 1e39, ValueError, "e+38, expected a number that fits in 4 bytes"),
         (4, ctypes.c_void_p(8), TypeError, REMEDY),
-        (24, bytes(23), ValueError, "got 23 bytes, wanted 24"),
+        (24, bytes(23), ValueError, "got 23 bytes, expected 24"),
     ],
 )
 def test_what_does_not_fit_a_size_is_refused(raw, driver_stub, size, value, error, text):
@@ -98,10 +98,10 @@ def test_an_expression_reads_an_integer(image, driver_stub):
     assert launch.grid == (4, 1, 1)
     assert launch.values("Pihbqf") == (0, 1000, 0, 7, 0, 2.5)
     for value in (1.5, b"abcd"):
-        with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
+        with pytest.raises(TypeError, match="expected an int: a launch expression reads it"):
             f(None, value, 7, 2.5)
     f = loaded(image, "k8", grid="arg0")
-    with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
+    with pytest.raises(TypeError, match="expected an int: a launch expression reads it"):
         f(cuda_array(driver_stub, 4))
     with pytest.raises(ValueError, match="to 9223372036854775807$"):
         f(2**63)
@@ -146,9 +146,9 @@ def test_types_that_a_symbol_spells_are_known(driver_stub, x):
     )
     f(x, struct.pack("ii", 1, 2), struct.pack("i", 1), 255, True)
     assert driver_stub.launches()[0].values("PqIB?") == (x.data_ptr, 1 + (2 << 32), 1, 255, True)
-    with pytest.raises(TypeError, match="got a tensor of dtype int32 .*, wanted float32"):
+    with pytest.raises(TypeError, match="got a tensor of dtype int32 .*, expected float32"):
         f(cuda_array(driver_stub, 4, "int32"), bytes(8), bytes(4), 255, True)
-    with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
+    with pytest.raises(TypeError, match="arg3: unsigned char.: got None, expected an int"):
         f(x, bytes(8), bytes(4), None, True)
     assert loaded(mangled, "ns::t<double>").signature == "f(double arg0)"
 
@@ -157,7 +157,7 @@ def test_types_that_nvrtc_does_not_tell_are_to_be_declared():
     source = 'extern "C" __global__ void k(float* x, float by) { *x = by; }'
     options = {"arch": "sm_90a", "extra_cuda_cflags": ["-std=c++11"]}  # no variable templates
     with pytest.raises(
-        ValueError, match=r"NVRTC does not tell the types of k\(8 bytes x, .*params="
+        ValueError, match=r"NVRTC did not report the types of k\(8 bytes x, .*params="
     ):
         tc.build_inline("c11", source, **options)
     launch = tc.Launch(params="float* x, float by")

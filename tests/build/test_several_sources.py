@@ -138,8 +138,8 @@ def test_what_is_no_library_is_named():
     linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
     for given, error, problem in (
         (library(arch="sm_80"), ValueError, "[0] is for sm_80 and cannot be linked into an image"),
-        (b"nothing", ValueError, "device_libraries[0]: it is not an image: it begins with"),
-        (linked, ValueError, "device_libraries[0]: it is of the kind 'cubin';"),
+        (b"nothing", ValueError, "device_libraries[0]: not an image: it starts with"),
+        (linked, ValueError, "device_libraries[0]: its kind is 'cubin';"),
         ("/nowhere/libhelper.a", FileNotFoundError, "/nowhere/libhelper.a"),
     ):
         assert problem in refusal(CALLER, error=error, device_libraries=[given])

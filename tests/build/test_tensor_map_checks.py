@@ -101,11 +101,11 @@ TILED = [
         {"box": (257, 32), "swizzle": 3},
         "cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE (1): invalid argument: float32 at "
         "0x100000, shape [64, 128], strides in bytes [512], box_dim [257, 32], element_strides "
-        "[1, 1], swizzle '128B', interleave 'none'. Wanted: address and strides multiples of 16 b",
+        "[1, 1], swizzle '128B', interleave 'none'. Required: address and strides multiples of 16 ",
     ),
-    ({"interleave": 2}, "interleave '32B'. Wanted: address and strides multiples of 32 bytes"),
-    ({"box": (1, 2, 3)}, "the rank is 2, the map is for rank 3"),
-    ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
+    ({"interleave": 2}, "interleave '32B'. Required: address and strides multiples of 32 bytes"),
+    ({"box": (1, 2, 3)}, "rank is 2, but the map is for rank 3"),
+    ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, expected 1"),
 ]
 IM2COL = [
     (
@@ -114,7 +114,7 @@ IM2COL = [
         "at 0x100000, shape [2, 14, 9, 64], strides in bytes [32256, 2304, 256], lower_corner "
         "[-129, 0], upper_corner [-1, -1], pixels_per_column [64], channels_per_pixel [32], elem",
     ),
-    ({"shape": (2, 64), "strides": (256,)}, "the rank is 2, the map is for rank 4"),
+    ({"shape": (2, 64), "strides": (256,)}, "rank is 2, but the map is for rank 4"),
 ]
 
 
@@ -145,7 +145,7 @@ def test_a_tensor_that_no_map_can_have(maps, driver_stub, shape, strides, dtype,
 
 def test_memory_that_no_kernel_can_reach_has_no_map(maps, driver_stub):
     x = cuda_array(driver_stub, (4, 64), device_type=CPU)
-    with pytest.raises(ValueError, match="the tensor is on the host, wanted one on a CUDA"):
+    with pytest.raises(ValueError, match="the tensor is on the host, expected one on a CUDA"):
         maps.tiled(x, [1, 16], MODES, [])
     assert not driver_stub.calls("cuTensorMapEncodeTiled")
 
@@ -162,7 +162,7 @@ def test_pinned_and_managed_memory_has_maps(maps, driver_stub, device_type):
 
 def test_another_refusal_is_a_launch_error(maps, driver_stub):
     driver_stub.fail("cuTensorMapEncodeTiled", 801)
-    with pytest.raises(tc.LaunchError, match=r"need sm_100 and .*, all maps sm_90$"):
+    with pytest.raises(tc.LaunchError, match=r"require sm_100 and .*, all maps sm_90$"):
         Tiled(swizzle=4).make(maps)
 
 

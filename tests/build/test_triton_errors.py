@@ -20,9 +20,9 @@ TYPES = "*fp32, *fp32, i32, i32"
 @pytest.mark.parametrize(
     ("signature", "options", "error", "message"),
     [
-        ("*fp32, *fp32", {}, TypeError, r"'stride' is not given, as in signature=\{'stride': "),
-        ("*fp32, *fp32, i32, i33", {}, ValueError, r"'n': 'i33' is not one of Triton's types; su"),
-        (TYPES + ", i32", {}, TypeError, "'BLOCK' is not given, as in constexprs="),
+        ("*fp32, *fp32", {}, TypeError, r"'stride' is missing; pass it as in signature=\{'stride'"),
+        ("*fp32, *fp32, i32, i33", {}, ValueError, r"'n': unknown Triton type 'i33'; available: i"),
+        (TYPES + ", i32", {}, TypeError, "'BLOCK' is missing; pass it as in constexprs="),
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),
         (TYPES, {"options": {"warps": 3}}, TypeError, "has no option 'warps'"),
         ("tensordesc<foo[16,32]>", {}, ValueError, "is not a tensor descriptor such as"),
@@ -50,7 +50,7 @@ def autotuned(configs):
 
 def test_an_autotuned_function_wants_one_of_its_configurations():
     signature = "*fp32, *fp32, *fp32, i32"
-    with pytest.raises(ValueError, match="2 configurations are for autotuning"):
+    with pytest.raises(ValueError, match="2 configurations require autotuning"):
         tc.triton.compile(autotuned(CONFIGS), signature, arch="sm_90")
     options = {"grid": "ceil_div(n, BLOCK)", "arch": "sm_90"}
     launch = tc.triton.compile(autotuned(CONFIGS), signature, config=CONFIGS[1], **options)

@@ -103,7 +103,7 @@ def test_a_matmul_with_descriptors_of_the_kernel_s_own_gets_global_scratch(drive
 
 def test_a_descriptor_of_the_host_s_needs_tensor_maps():
     signature = {"x": "tensordesc<fp32[16,32]>", "out": "*fp32", "ROWS": 16}
-    with pytest.raises(ValueError, match=r"^x: a tensor descriptor of the host's needs sm_90"):
+    with pytest.raises(ValueError, match=r"^x: a host tensor descriptor requires sm_90"):
         tc.triton.compile(kernels.tile_sum, signature, arch="sm_80")
 
 
@@ -142,7 +142,7 @@ def test_a_grid_counts_programs_which_may_be_clusters(driver_stub):
     grids = [launch.grid for launch in driver_stub.launches()]
     assert grids == [(10, 2, 1), (10, 1, 1), (6, 1, 1)]
     assert {launch.cluster for launch in driver_stub.launches()} == {(2, 1, 1)}
-    with pytest.raises(ValueError, match="give grid="):
+    with pytest.raises(ValueError, match="pass grid="):
         compiled(None, num_ctas=2)
 
 
@@ -167,5 +167,5 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
 
 
 def test_a_function_is_the_caller_s_to_give():
-    with pytest.raises(TypeError, match=r"write an expression(.|\n)*mod\.k\[grid\]"):
+    with pytest.raises(TypeError, match=r"pass an expression(.|\n)*mod\.k\[grid\]"):
         compiled(lambda meta: (meta["n"],))

@@ -52,9 +52,9 @@ def test_a_zero_counts_as_one(cubin, driver_stub):
     mod.block(0, 0, 0, 0)
     (launch,) = driver_stub.launches()
     assert (launch.grid, launch.block, launch.cluster) == ((1, 1, 1), (1, 1, 1), (1, 1, 1))
-    with pytest.raises(ValueError, match="block: dynamic_smem_bytes is -1, wanted 0 to 4294967295"):
+    with pytest.raises(ValueError, match="block: dynamic_smem_bytes is -1, expected 0 to 42949672"):
         mod.block(1, 32, 1, -1)
-    with pytest.raises(TypeError, match=r"got 3 arguments, wanted 4: block\(int64_t blockIdx_x"):
+    with pytest.raises(TypeError, match=r"got 3 arguments, expected 4: block\(int64_t blockIdx_x"):
         mod.block(1, 32, 1)
 
 
@@ -109,7 +109,7 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     tc.load_description("k-1.tvm_meta.json", embed_cubin={"k": "k-1.cubin"}).block(3, 64)
     assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 4
     assert tc.tvm.load("k-1.cubin").manifest["name"] == "k-1"
-    with pytest.raises(ValueError, match=r"^table: it is damaged"):
+    with pytest.raises(ValueError, match=r"^table: damaged"):
         tc.tvm.load(module_bytes(cubin, [info])[:-3])
     for given in ({"functions": "block"}, {"embed_cubin": cubin}):  # they are the table's
         with pytest.raises(TypeError, match="got multiple values for keyword"):

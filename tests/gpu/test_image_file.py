@@ -59,5 +59,5 @@ def test_a_file_is_launched_on_every_device_and_the_driver_tells_what_it_takes(t
         torch.testing.assert_close(y, 3 * x + 1)
     with pytest.raises(tc.LaunchLimitError, match="64"):
         mod.large(y)
-    with pytest.raises(tc.LaunchError, match="parameter 1 has 8 bytes, 4 are declared"):
+    with pytest.raises(tc.LaunchError, match="parameter 1 has 8 bytes, but 4 are declared"):
         mod.wider(1)

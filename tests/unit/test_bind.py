@@ -93,8 +93,8 @@ def test_conflicting_types_say_how_to_resolve_it():
     with pytest.raises(ValueError) as error:
         taken(launched("one(int n)"), launched("two(long n)"))
     assert str(error.value) == (
-        "function 'f', kernel 'two': 'n' is 'long' here and 'int' before: give it another name, or "
-        "a value by args="
+        "function 'f', kernel 'two': 'n' is 'long' here but 'int' before: rename it, or "
+        "set its value with args="
     )
 
 
@@ -106,7 +106,7 @@ def test_conflicting_types_say_how_to_resolve_it():
     [
         ("float* x, float n", "params declares 'float n', the kernel takes 'int'"),
         ("float* x, long n", "params declares 'long n', the kernel takes 'int'"),
-        ("float* x, int n, Shape s", "params declares 'Shape s', of unknown size"),
+        ("float* x, int n, Shape s", "params: the size of 'Shape s' is unknown"),
     ],
 )
 def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
@@ -120,9 +120,9 @@ def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
 @pytest.mark.parametrize(
     ("declaration", "value", "error", "text"),
     [
-        ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
-        ("k(float* v)", 0, TypeError, "got 0, not a constant for 'float*' of 8 bytes"),
-        ("k(float* v, int* x)", "x", ValueError, "'x' is no constant or parameter for 'float*'"),
+        ("k(int v)", 2**31, ValueError, "2147483648 is out of range for int"),
+        ("k(float* v)", 0, TypeError, "expected a constant for 'float*' (8 bytes), got 0"),
+        ("k(float* v, int* x)", "x", ValueError, "'x' is not a constant or parameter for 'float*'"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_by_name(declaration, value, error, text):
@@ -135,10 +135,10 @@ def test_a_value_that_does_not_fit_is_refused_by_name(declaration, value, error,
 @pytest.mark.parametrize(
     ("options", "text", "caret_at"),
     [
-        ({"args": {"n": "z.numel"}}, "args['n']: unknown name 'z'; there are a, x, y, n,", 0),
-        ({"args": {"n": "n + 1"}}, "'n' is what this expression gives", 0),
+        ({"args": {"n": "z.numel"}}, "args['n']: unknown name 'z'; available: a, x, y, n,", 0),
+        ({"args": {"n": "n + 1"}}, "'n' depends on itself", 0),
         ({"args": {"n": "x * 2"}}, "'x' is 'const float*'; expressions read integers", 0),
-        ({"args": {"a": 1.5}, "grid": "a"}, "'a' is 'float', given by args as 1.5, which no", 0),
+        ({"args": {"a": 1.5}, "grid": "a"}, "'a' is 'float', set by args to 1.5, which ex", 0),
         ({"cluster": 2, "cluster_scheduling_policy": "SPREAD"},
          "policy (default, spread, load_balancing): unknown name 'SPREAD'", 0),
     ],
@@ -155,8 +155,8 @@ def test_what_an_expression_cannot_read_is_pointed_at(options, text, caret_at):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"args": {"m": 3}}, "args gives 'm', wanted one of a, x, y, n"),
-        ({"equal_to": {"x": 4}}, "equal_to names 'x', wanted one of n"),
+        ({"args": {"m": 3}}, "args: unknown key 'm'; available: a, x, y, n"),
+        ({"equal_to": {"x": 4}}, "equal_to: cannot use 'x'; available: n"),
     ],
 )
 def test_a_name_of_no_parameter_lists_those_there_are(options, text):
@@ -182,13 +182,13 @@ OF_X = TensorMap("x", box_dim=16)
 @pytest.mark.parametrize(
     ("declaration", "options", "message"),
     [
-        ("k(float* m)", {"args": {"m": TILE}}, r"for a CUtensorMap, got 'float\*'"),
+        ("k(float* m)", {"args": {"m": TILE}}, r"requires a CUtensorMap, got 'float\*'"),
         ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
          "'n' is 'int', not a tensor"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},
          "callers pass no tensor 'x': declare it"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "float* x: ndim=2, int n"},
-         "'x' has rank 1 here and 2 before"),
+         "'x' has rank 1 here but 2 before"),
     ],
 )  # fmt: skip
 def test_a_map_that_does_not_go_with_its_kernel_is_refused(declaration, options, message):

@@ -27,7 +27,7 @@ def test_an_integer_type_takes_its_whole_range_and_nothing_beyond(text, code):
     for value in (low, high, 0, 1):
         assert encoded(value, text) == struct.pack(f"<{code}", value)
     for value in (low - 1, high + 1, 2**80, -(2**80)):
-        with pytest.raises(ValueError, match=rf"args\['v'\]: {value} is out of the range of"):
+        with pytest.raises(ValueError, match=rf"args\['v'\]: {value} is out of range for"):
             encoded(value, text)
 
 
@@ -42,7 +42,7 @@ def test_floats_round_as_numpy_rounds(value):
         with np.errstate(all="ignore"):
             wanted = dtype(value)
         if math.isinf(wanted) and not math.isinf(value):
-            with pytest.raises(ValueError, match="out of the range"):
+            with pytest.raises(ValueError, match="out of range"):
                 encoded(value, text)
         else:
             assert encoded(value, text) == wanted.tobytes()
@@ -83,11 +83,11 @@ def test_a_constant_is_its_parameter_s_bytes(value, text, data):
 )
 def test_what_a_type_does_not_take_is_refused(values, text):
     for value in values:
-        with pytest.raises(TypeError, match=r"function 'f': args\['v'\]: got .* not a constant"):
+        with pytest.raises(TypeError, match=r"function 'f': args\['v'\]: expected a constant for"):
             encoded(value, text, 4 if text == "Pair" else None)
 
 
 def test_what_is_out_of_range_is_refused():
     for value, text in ((10**400, "double"), (3.397e38, "__nv_bfloat16")):
-        with pytest.raises(ValueError, match=f"out of the range of {text}"):
+        with pytest.raises(ValueError, match=f"out of range for {text}"):
             encoded(value, text)

@@ -71,7 +71,7 @@ def test_a_function_that_another_error_hides_is_not_called_missing():
 def test_an_instruction_for_the_specific_architecture_suggests_it():
     log = "error : Instruction 'wgmma.fence' not supported on .target '{}'"
     (found,) = hints.hints(log.format("sm_90"))
-    assert found == 'an instruction needs more than sm_90 has: compile for arch="sm_90a"'
+    assert found == 'an instruction is not available on sm_90: compile with arch="sm_90a"'
     for arch in ("sm_90a", "sm_80"):
         assert [*hints.hints(log.format(arch))] == []
 

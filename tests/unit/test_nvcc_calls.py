@@ -62,7 +62,7 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
     with pytest.raises(ToolchainError, match=r"CUDA_HOME.*on PATH.*tvmffi-cubin\[nvcc\]"):
         nvcc.locate()
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
-    with pytest.raises(ToolchainError, match="there is no nvcc in TVMFFI_CUBIN_NVCC='/no/nvcc'"):
+    with pytest.raises(ToolchainError, match="nvcc not found in TVMFFI_CUBIN_NVCC='/no/nvcc'"):
         nvcc.locate()
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/bin/false")
     with pytest.raises(

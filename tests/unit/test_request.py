@@ -57,7 +57,7 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
     [
         ({"name": 3}, TypeError, "name must be a str, got 3"),
         ({"compiler": "nvcc", "kernel_sources": "int a;"}, ValueError, "_sources is for NVRTC"),
-        ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a Launch"),
+        ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] must be Launch"),
         ({"name": "a/b"}, ValueError, "name 'a/b' is not a valid file name"),
         ({"compiler": "clang"}, ValueError, "compiler must be 'nvrtc' or 'nvcc' or 'auto', got"),
         ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources must be str or a sequence of str, got"),
@@ -67,17 +67,17 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
         (
             {"embed_cubin": ".version 8\n"},
             ValueError,
-            "embed_cubin.* is text, not the path of a fi",
+            "embed_cubin.* is text, not a file's path",
         ),
-        ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),
+        ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] must be bytes, a Cubin or a p"),
         ({"embed_cubin": {"a": "no.cubin"}}, FileNotFoundError, r"no\.cubin"),
         (
             {"functions": ["f<int>"]},
             ValueError,
             r"not a valid C identifier; for a kernel: {'k': Launch\(kernel='f<int>",
         ),
-        ({"functions": [["k"]]}, TypeError, "functions: a name is a str, got list"),
-        ({"bound_params": ["float* x, int n"]}, ValueError, "it declares 2 parameters"),
+        ({"functions": [["k"]]}, TypeError, "functions: a name must be a str, got list"),
+        ({"bound_params": ["float* x, int n"]}, ValueError, "expected one parameter, got 2"),
         ({"functions": {"k": Launch(image="no")} | {"f": Launch(image=Path("no"))}}, OSError, "no"),
     ],
 )

@@ -24,9 +24,9 @@ def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
         digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
         if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
             raise ValueError(
-                f'{what}: {arch!r} is not an architecture: write "sm_80", "sm_90a" or, for PTX, '
-                '"compute_90"; several are a list, or in the variable separated by commas; for the '
-                "current device, leave it out"
+                f'{what}: {arch!r} is not an architecture: use "sm_80", "sm_90a" or, for PTX, '
+                '"compute_90"; pass several as a list (comma-separated in the variable); omit it '
+                "for the current device"
             )
     return tuple(sorted(named, key=lambda x: (is_ptx(x), number_of(x), "fa".find(x[-1]))))
 
@@ -71,7 +71,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         found = driver.device_arch(driver.current_device())
     except ToolchainError as error:
         raise ToolchainError(
-            f"no GPU to compile for: {error}; building works without one: say which architecture, "
+            f"no GPU to compile for: {error}; to build without one, set the architecture, "
             f'such as arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from None
     return (f"{found}a" if number_of(found) >= 90 else found,)
@@ -81,7 +81,7 @@ def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
     """Return the one architecture that `resolve_archs` returns; a ValueError if there are more."""
     found = resolve_archs(arch, options)
     if len(found) > 1:
-        raise ValueError(f"one architecture is wanted here, and there are {', '.join(found)}")
+        raise ValueError(f"expected one architecture, got {', '.join(found)}")
     return found[0]
 
 

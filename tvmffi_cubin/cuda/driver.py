@@ -16,8 +16,8 @@ def load() -> ctypes.CDLL:
     try:
         return _opened(config.get("TVMFFI_CUBIN_DRIVER") or "")
     except OSError as error:
-        needed = "a GPU and NVIDIA's driver are needed for this"
-        raise ToolchainError(f"the CUDA driver could not be opened: {error}; {needed}") from None
+        needed = "this requires a GPU and NVIDIA's driver"
+        raise ToolchainError(f"cannot open the CUDA driver: {error}; {needed}") from None
 
 
 def call(function: str, *arguments: object) -> None:
@@ -31,10 +31,10 @@ def call(function: str, *arguments: object) -> None:
     error = (name.value or b"error").decode()
     if error == "CUDA_ERROR_NOT_INITIALIZED":  # cuInit's result in a forked child
         error += (
-            ". This process was forked from one that had already used CUDA: start it with the "
-            "multiprocessing method 'spawn' (or 'forkserver')"
+            ". This process was forked from one that had already used CUDA: use the "
+            "multiprocessing start method 'spawn' (or 'forkserver')"
         )
-    raise ToolchainError(f"{function} of the CUDA driver ({driver._name}) fails: {error}")
+    raise ToolchainError(f"{function} of the CUDA driver ({driver._name}) failed: {error}")
 
 
 def number(function: str, *arguments: object) -> int:

@@ -13,23 +13,23 @@ NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
 
 _HINTS = {
     r'identifier "(?:__)?(?:half|nv_bfloat16)2?" is undefined': (
-        "half and half2 come with #include <cuda_fp16.h>, __nv_bfloat16 with <cuda_bf16.h>"
+        "half and half2 need #include <cuda_fp16.h>; __nv_bfloat16 needs <cuda_bf16.h>"
     ),
     r"not supported on \.target '(sm_(?:9|1\d)\d)'": (
-        r'an instruction needs more than \1 has: compile for arch="\1a"'
+        r'an instruction is not available on \1: compile with arch="\1a"'
     ),
     # NVRTC's error for <<<...>>> in device code, and the symbols that it generates otherwise.
     "device-side kernel launch could not be processed|__cudaCDP2": (
-        "kernels that launch kernels are linked with CUDA's device runtime: pass "
+        "kernels that launch kernels require CUDA's device runtime: pass "
         'device_libraries=["cudadevrt"] to load_inline or load'
     ),
     r"/(?:cub|thrust)/.*(?:a __host__ function is not allowed|cannot open source file)": (
-        f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; a kernel "
-        "includes those of a block or a warp, such as <cub/block/block_scan.cuh>"
+        f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; in a kernel, "
+        "use block- or warp-level ones, such as <cub/block/block_scan.cuh>"
     ),
     r'open source file "([a-z_]+)"\n.*<\1>': (
-        r"<\1> belongs to the host's C++ library: include <cuda/std/\1> where there is one, or "
-        "move what needs it to cpp_sources"
+        r"<\1> is a header of the host's C++ library: include <cuda/std/\1> if it exists, or "
+        "move the code that needs it to cpp_sources"
     ),
 }
 # A missing header, as NVRTC and the preprocessors of gcc and clang report it.

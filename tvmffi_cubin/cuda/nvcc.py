@@ -44,7 +44,7 @@ def locate() -> Path:
         places = f"CUDA_HOME, CUDA_PATH, on PATH, in NVIDIA's wheels or in {TOOLKIT}"
         where = f"TVMFFI_CUBIN_NVCC={named!r}" if named else places
         raise ToolchainError(
-            f"there is no nvcc in {where}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
+            f"nvcc not found in {where}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
         )
     return path
 

@@ -71,10 +71,10 @@ def link(
     for option in options:
         # With a second architecture, nvJitLink rejects an input and then blocks the next link.
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
-            raise ValueError(f"the option {option!r} is set by an argument: arch or lto")
+            raise ValueError(f"cannot pass the option {option!r}: use the argument arch or lto")
     read = [linkable(take_image(f"inputs[{i}]", value)) for i, value in enumerate(given)]
     if not read:
-        raise ValueError("inputs is empty: there is nothing to link")
+        raise ValueError("inputs is empty: nothing to link")
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
     common = known.pop() if len(known) == 1 else None
     return link_inputs(read, arch=resolve_arch(arch or common), lto=lto, options=options)
@@ -88,7 +88,7 @@ def version() -> tuple[int, int]:
 def linkable(given: Cubin) -> Cubin:
     """Return the caller's image as a link input; raise an ImageError if it cannot be one."""
     # nvJitLink accepts linked images and shared objects, but links nothing from them.
-    wanted = 'wanted is code to link: compile with target_type="relocatable", or nvcc -rdc=true'
+    wanted = 'expected code to link: compile with target_type="relocatable", or nvcc -rdc=true'
     return read_image(given, wanted=_TYPES, or_else=wanted)
 
 
@@ -121,7 +121,7 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
         is_same = (symbol.type, symbol.other & SPACE) == (first.type, first.other & SPACE)
         if symbol.is_undefined and not (is_same and symbol.size in (0, first.size)):
             home = homes[symbol.name]
-            yield f"'{symbol.name}' is of another size or kind in '{unit}' than in '{home}'"
+            yield f"'{symbol.name}' differs in size or kind between '{unit}' and '{home}'"
 
 
 def link_inputs(
@@ -135,7 +135,7 @@ def link_inputs(
         if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
             raise ValueError(
                 f"{item.name} is for {item.arch} and cannot be linked into an image for {arch}: "
-                f'compile it for {arch}, or the rest for it (arch="{item.arch}")'
+                f'compile it for {arch}, or everything else with arch="{item.arch}"'
             )
     as_ptx = is_ptx(arch)
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)

@@ -130,9 +130,9 @@ def compile(  # noqa: A001
         An argument has the wrong type or value, or NVRTC does not know an option.
     """
     if not isinstance(source, str):
-        raise TypeError(f"source is a string, got {type(source).__name__}")
+        raise TypeError(f"source must be a str, got {type(source).__name__}")
     if target_type not in KINDS:
-        raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
+        raise ValueError(f"unknown {target_type=}; available: {', '.join(map(repr, KINDS))}")
     options = items("options", options)
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
@@ -141,7 +141,7 @@ def compile(  # noqa: A001
     if target_type == "ptx":
         archs = tuple(dict.fromkeys(f"compute_{number_of(x)}" for x in archs))
     if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
-        raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
+        raise ValueError(f"target_type={target_type!r} requires one architecture such as sm_90a")
     file = name if source_include else _NOWHERE
     # A file name need not be UTF-8, but the name in #line must be.
     text = source if source_include else line_directive(name) + source

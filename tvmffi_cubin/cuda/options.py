@@ -79,7 +79,7 @@ def read(options: object) -> Iterator[Option]:
             given = (spelled, value)
         if name in _VALUED and not value.strip(","):
             # NVRTC would take the next option as the value, or terminate the process.
-            raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")
+            raise ValueError(f"the option {spelled!r} has no value: set one, or remove the option")
         yield Option(name, value, given)
 
 
@@ -100,7 +100,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     given = () if archs is None else check_archs(archs)
     if given and named and given != named:
         both = f"{', '.join(given)} and {', '.join(named)}"
-        raise ValueError(f"the architecture is given twice: {both}; give it once, as arch=")
+        raise ValueError(f"conflicting architectures: {both}; set them only once, as arch=")
     return given or named
 
 

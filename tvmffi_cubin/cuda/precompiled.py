@@ -29,7 +29,7 @@ _LEAST_ROOM = 512 << 20  # bytes
 # NVRTC's warnings and errors when it cannot create or use a PCH, or lacks a header.
 _QUIET = ("-pch-messages=false", "-pch-verbose=false", "-diag-suppress=639,20283")
 _BLAMED = (
-    r"(?i)precompiled|\bPCH\b|obtain mapped memory|temporary file|Command-line error|gives no image"
+    r"(?i)precompiled|\bPCH\b|obtain mapped memory|temporary file|Command-line error|no image \("
 )
 
 # File descriptors by options. The files are unlinked, so they disappear with the process.

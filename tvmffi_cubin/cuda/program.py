@@ -41,7 +41,7 @@ class Call(threading.Thread, Generic[_T]):
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
-                "this process was forked while a thread compiled: use multiprocessing's 'spawn'"
+                "process was forked while a thread was compiling: use multiprocessing's 'spawn'"
             )
         super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
@@ -188,8 +188,8 @@ class Nvrtc(Library):
         self.call("GetSupportedArchs", known)
         if number_of(arch) not in known:
             raise ToolchainError(
-                f"{arch} is not an architecture for which NVRTC {self.release} compiles: "
-                f"{', '.join(f'sm_{x}' for x in known)}; another may, run: pip install --upgrade "
+                f"NVRTC {self.release} does not support {arch}; available: "
+                f"{', '.join(f'sm_{x}' for x in known)}; for newer ones: pip install --upgrade "
                 "'tvmffi-cubin[cu13]', or [cu12] for older ones, with TVMFFI_CUBIN_CUDA=12"
             )
 
@@ -217,12 +217,12 @@ class Nvrtc(Library):
             log = self.text("GetProgramLog", handle)
             if result == 5:  # NVRTC_ERROR_INVALID_OPTION
                 given = " ".join(options)
-                raise ValueError(f"NVRTC {self.release} refuses an option: {log}; all are: {given}")
+                raise ValueError(f"NVRTC {self.release} rejects an option: {log}; options: {given}")
             getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
             image = b"" if result != 0 else self.read(getter, handle)
             if not image:
-                remedy = "-dlto and the like are said by target_type="
-                return Compiled(log or f"NVRTC gives no image (error {result}); {remedy}")
+                remedy = "use target_type= in place of -dlto and the like"
+                return Compiled(log or f"NVRTC returned no image (error {result}); {remedy}")
             lowered, symbol = {}, ctypes.c_char_p()
             for expression in program.name_expressions:
                 self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(symbol))

@@ -62,7 +62,7 @@ def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
     """
     path = getattr(source, "path", source)
     if not (manifest := manifest_of(path)):
-        raise ValueError(f"{path}: it has no manifest, tvmffi_cubin did not build it")
+        raise ValueError(f"{path} has no manifest: tvmffi_cubin did not build it")
     functions = {}
     for name, facts in manifest["functions"].items():
         functions[name] = {key: facts[key] for key in ("doc", "launches") if key in facts}
@@ -124,12 +124,12 @@ def read_source(source: Any) -> tuple[Any, str]:
 def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
     """Return an object's fields; with `known`, check them and drop the ``x_`` fields."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where}: wanted an object, got {type(value).__name__}")
+        raise TypeError(f"{where}: expected an object, got {type(value).__name__}")
     if not known:
         return dict(value)
     fields = {name: x for name, x in value.items() if not name.startswith("x_")}
     for name in fields.keys() - known:
-        raise ValueError(f"{where}: no field {name!r} is known; there are {', '.join(known)}")
+        raise ValueError(f"{where}: unknown field {name!r}; available: {', '.join(known)}")
     return fields
 
 
@@ -192,7 +192,7 @@ def described_images(description: Description, given: Any = None) -> Any:
         return given
     if given is not None and not isinstance(given, Mapping):
         if len(images) > 1:
-            raise ValueError(f"embed_cubin is one image, the description has {', '.join(images)}")
+            raise ValueError(f"embed_cubin is one image; the description has {', '.join(images)}")
         given = dict.fromkeys(images, given)
     found: dict[str, Any] = dict(given or {})
     for name, said in images.items():
@@ -205,7 +205,7 @@ def described_images(description: Description, given: Any = None) -> Any:
         elif "file" in said:
             found[name] = ImageFile(said["file"])
         else:
-            raise ValueError(f"images.{name}: give it path or base64, or the image in embed_cubin")
+            raise ValueError(f"images.{name}: set path or base64, or pass the image in embed_cubin")
         # For a file that does not exist yet, the launches declare what its kernels take.
         if not isinstance(found[name], ImageFile):
             image = take_image(f"embed_cubin[{name!r}]", found[name])
@@ -217,7 +217,7 @@ def described_images(description: Description, given: Any = None) -> Any:
 def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
     """Write a module's description, ``k.json``, and its images next to it; return the files."""
     if output.exists() and output.samefile(path):
-        raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
+        raise ValueError(f"{output} is the module itself: pass another file, such as k.json")
     values = describe(path)
     with open_artifact(path) as artifact:
         cubins = artifact.cubins({})

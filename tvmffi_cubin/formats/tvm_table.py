@@ -52,7 +52,7 @@ def json_launches(values: Any) -> dict[str, Launch]:
             for name, row in values.get("func_info", values).items()
         }
     except (AttributeError, TypeError):
-        raise ValueError("it is not one of TVM's tables: wanted functions with arg_types") from None
+        raise ValueError("not one of TVM's tables: expected functions with arg_types") from None
 
 
 def make_launch(
@@ -72,7 +72,7 @@ def make_launch(
         is_map = 1 in arg_extra_tags[index : index + 1]
         c_type = _C_TYPES.get("grid_constant" if is_map else type_)
         if c_type is None:
-            raise ValueError(f"function {name!r}: arg_types[{index}] {type_!r} is unknown")
+            raise ValueError(f"function {name!r}: unknown type {type_!r} in arg_types[{index}]")
         params.append(f"{c_type} arg{index}")
     for text in cuda_launch_fields or launch_param_tags:
         word = re.sub(r"^(tirx?|tilelang)\.", "", text)
@@ -94,7 +94,7 @@ def make_launch(
         elif field in ("programmatic_event", "launch_completion_event"):  # the events' flags
             conditions.append(f"{param} == 0")
         else:
-            raise ValueError(f"function {name!r}: a Launch has no {text!r}")
+            raise ValueError(f"function {name!r}: Launch does not support {text!r}")
     for field, axes in sizes.items():
         fields[field] = tuple(axes.get(axis, 1) for axis in "xyz")
     return Launch(params=", ".join(params), when=" and ".join(conditions) or None, **fields)
@@ -134,7 +134,7 @@ def read_binary(data: bytes) -> tuple[bytes, dict[str, Launch]]:
             continue
         if not rest.read(1):
             return code, dict(map(_function, rows))
-    raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
+    raise ValueError("damaged, or not in one of TVM's binary formats, versions 0 to 2")
 
 
 def _parsed(layout: Any, data: BytesIO) -> Any:

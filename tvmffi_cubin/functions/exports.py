@@ -61,7 +61,7 @@ def resolve(
             for type_ in [x.bound[number].type for x in kernels.every] or [param.type]:
                 with told("bound_params"):
                     if type_.size is None:
-                        raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
+                        raise ValueError(f"no kernel gives the type of {param.name!r}: declare it")
                     plan.slot(None, Exported(param.name, type_, param.ndim))
     return tuple(host), plan
 
@@ -117,7 +117,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
             rows.append((binder.row(), to_json(binder.launch)))
             targets.add(binder.target())
             if len(targets) > 1:
-                raise ValueError("give all launches of a function the same stream= and device=")
+                raise ValueError("all launches of a function must use the same stream= and device=")
     kinds = Counter(type(x) for binder in binders for x in binder.args.values())
     columns = (
         *(plan.table(map(plan.param, exported.values())), targets.pop()),

@@ -50,14 +50,14 @@ class Kernels:
         found = [x for x in self.every if x.is_own] or self.every
         if not found:
             raise ValueError(
-                "the image has no kernel: templates are instantiated by "
+                "the image has no kernel; to instantiate a template, pass "
                 f'functions={{"name": Launch(kernel="fill<float>", ...)}}{self._problems}'
             )
         for name, count in Counter(x.name.short for x in found).items():
             if count > 1 or not name.isidentifier():
                 these = listed((x for x in found if x.name.short == name), "\n  ")
                 raise ValueError(
-                    f"{name!r} cannot name these kernels; name each, as in functions="
+                    f"cannot export all these kernels as {name!r}; name each, as in functions="
                     f'{{"one": Launch(kernel="...", image="...")}}:\n  {these}'
                 )
         # In source order, not the image's; kernels from headers and macros come last.
@@ -72,7 +72,7 @@ class Kernels:
             sizes = tuple(param.type.size or 0 for param in declared)
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), declared, image=image)
         if launch.image not in (None, *self._images):
-            raise ValueError(f"there is no image {image!r}; there are {listed(self._images)}")
+            raise ValueError(f"unknown image {image!r}; available: {listed(self._images)}")
         name = squeeze(wanted).removeprefix("::")
 
         def named(kernels: Iterable[KernelSignature]) -> list[KernelSignature]:
@@ -84,16 +84,16 @@ class Kernels:
         if not found:
             known = sorted({x.name.display for x in named(self.every)})
             raise ValueError(
-                f"there is no __global__ function {wanted!r}; there are {listed(known)}; "
-                f"of a template, name an instance: {wanted + '<float>'!r}{self._problems}"
+                f"no __global__ function {wanted!r}; available: {listed(known)}; "
+                f"for a template, name an instance: {wanted + '<float>'!r}{self._problems}"
             )
         if len(found) > 1 and launch.params is not None:
             found = [kernel for kernel in found if _fits(kernel, declared)] or found
         if len(found) > 1:
             these = listed(found, "\n  ")
             raise ValueError(
-                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {these}\nname one by "
-                "its symbol in brackets, by image= or by the params= that it takes"
+                f"kernel name {wanted!r} matches {len(found)} kernels:\n  {these}\nselect one by "
+                "its symbol in brackets, its image= or its params="
             )
         return found[0]
 
@@ -151,7 +151,7 @@ def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
     if launch.params is None:
         # A number would be passed with the bits of another type.
         if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
-            raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
+            raise ValueError(f"NVRTC did not report the types of {kernel}: declare them in params=")
         return kernel.params
     declared = _declared(launch)
     by_name = {param.name: param for param in declared}

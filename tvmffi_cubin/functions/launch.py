@@ -48,7 +48,7 @@ class LaunchBinder:
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
-            raise ValueError(f"args gives {min(unknown)!r}, wanted one of {listed(self.types)}")
+            raise ValueError(f"args: unknown key {min(unknown)!r}; available: {listed(self.types)}")
         self._export(kernel.params if launch.params is None else parse_params(launch.params))
 
     def _export(self, params: Sequence[Param]) -> None:
@@ -67,7 +67,7 @@ class LaunchBinder:
             elif name in self.args:
                 continue
             if not new.type.size:
-                raise ValueError(f"params declares '{declared.text} {name}', of unknown size")
+                raise ValueError(f"params: the size of '{declared.text} {name}' is unknown")
             self.exported[new.name] = self.exported.get(new.name, new).merged(new)
 
     def number(self, name: str) -> int:
@@ -113,7 +113,7 @@ class LaunchBinder:
             return _FROM_MAP, 0, self._map(value, param)
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
-                raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
+                raise ValueError(f"{what}: Scratch requires a pointer, got '{type_.text} {name}'")
             fixed = self.figure(f"bytes of {what}", value.bytes)
             each = self.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
@@ -130,7 +130,7 @@ class LaunchBinder:
                 self.exported[other] = self.exported[other]._replace(strided=False)
             return _FROM_ARGUMENT, self.number(other), None
         if type_.kind not in ("float", "bfloat") and not is_integer(type_):
-            raise ValueError(f"{what}: {value!r} is no constant or parameter for '{type_.text}'")
+            raise ValueError(f"{what}: {value!r} is not a constant or parameter for '{type_.text}'")
         figure = self.figure(what, value, ONCE_SHAPED, (name,))
         number = len(self._computed)
         step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size, NO_OPTION)
@@ -141,9 +141,9 @@ class LaunchBinder:
         """Return the label of a parameter's map; record what it requires of its tensor."""
         tensor, what = map_.tensor or param.name, f"args[{param.name!r}]"
         if param.type.size != 128:
-            raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{param.type.text}'")
+            raise ValueError(f"{what}: TensorMap requires a CUtensorMap, got '{param.type.text}'")
         if tensor not in self.exported:
-            raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it by params=")
+            raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it in params=")
         exported = self.exported[tensor].as_tensor()
         if map_.global_dim is None:
             exported = exported.merged(exported._replace(ndim=map_.rank))
@@ -207,7 +207,7 @@ class LaunchBinder:
             fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
             for name, value in given.items():
                 if name not in fitting:
-                    raise ValueError(f"{field} names {name!r}, wanted one of {listed(fitting)}")
+                    raise ValueError(f"{field}: cannot use {name!r}; available: {listed(fitting)}")
                 known = self.exported[name]
                 # The larger of two powers of two is a multiple of the smaller.
                 value = max(value, known.multiple_of) if field == "multiple_of" else value
@@ -251,8 +251,8 @@ def constant(value: object, type_: CxxType, what: str) -> bytes:
             signed = kind == "int" or (is_raw and value < 0)
             return int(value).to_bytes(size, "little", signed=signed)
     except OverflowError:
-        raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
-    raise TypeError(f"{what}: got {value!r}, not a constant for '{type_.text}' of {size} bytes")
+        raise ValueError(f"{what}: {value} is out of range for {type_.text}") from None
+    raise TypeError(f"{what}: expected a constant for '{type_.text}' ({size} bytes), got {value!r}")
 
 
 def _bfloat16(value: float) -> bytes:

@@ -47,12 +47,12 @@ class Exported(NamedTuple):
         """Return a parameter that also suits another launch's parameter of this name."""
         ranks = {self.ndim, other.ndim} - {None}
         if len(ranks) > 1:
-            raise ValueError(f"{self.name!r} has rank {other.ndim} here and {self.ndim} before")
+            raise ValueError(f"{self.name!r} has rank {other.ndim} here but {self.ndim} before")
         types = [a.type for a, b in ((self, other), (other, self)) if fits(a.type, b.type)]
         if not types:
             raise ValueError(
-                f"{self.name!r} is '{other.type.text}' here and '{self.type.text}' before: give it "
-                "another name, or a value by args="
+                f"{self.name!r} is '{other.type.text}' here but '{self.type.text}' before: rename "
+                "it, or set its value with args="
             )
         text = types[0].text
         if not (self.type.text.startswith("const ") and other.type.text.startswith("const ")):

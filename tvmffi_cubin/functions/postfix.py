@@ -44,7 +44,7 @@ class Expression(NamedTuple):
         pieces = self._all()
         growth = [1 if _OPCODES[x] < _OPCODES["+"] else -(x != "not") for x, _ in pieces]
         if max(accumulate(growth)) > _MAX_STACK:
-            raise ValueError(f"{self.what}: {self.text!r} holds more than {_MAX_STACK} values")
+            raise ValueError(f"{self.what}: {self.text!r} needs over {_MAX_STACK} values at once")
         return b"".join(_OPCODES[op] + operand for op, operand in [*pieces, ("end", b"")])
 
     def _all(self) -> _Pieces:
@@ -80,7 +80,7 @@ class Expression(NamedTuple):
             operand = struct.pack("<H", self.binder.number(name))
             return [(op, operand if read.dim is None else operand + struct.pack("b", read.dim))]
         if name in self.reading:
-            raise self._failure(read, f"{name!r} is what this expression gives")
+            raise self._failure(read, f"{name!r} depends on itself")
         if name in args:
             value, type_ = args[name], self.binder.types[name]
             if is_integer(type_) and not read.field:
@@ -90,11 +90,11 @@ class Expression(NamedTuple):
                     return inner._all()
                 if isinstance(value, int) and abs(value) < 2**63:
                     return self._pieces((int(value),))
-            problem = f"{name!r} is '{type_.text}', given by args as {value!r}"
-            raise self._failure(read, f"{problem}, which no expression can read")
+            problem = f"{name!r} is '{type_.text}', set by args to {value!r}"
+            raise self._failure(read, f"{problem}, which expressions cannot read")
         if read.field or name not in self.of_device:
             known = ", ".join([*exported, *args, *self.of_device]) or "none"
-            raise self._failure(read, f"unknown name {name!r}; there are {known} here")
+            raise self._failure(read, f"unknown name {name!r}; available: {known}")
         return [(name, b"")]
 
     def _failure(self, read: Read, problem: str) -> ValueError:

@@ -18,7 +18,7 @@ KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
 """What is known about an image besides its bytes."""
 
-UNLINKED = "wanted is a cubin, fatbin or PTX; nvjitlink.link and device_libraries= link other code"
+UNLINKED = "expected a cubin, fatbin or PTX; link others with nvjitlink.link or device_libraries="
 """The message for an image that a module cannot launch."""
 
 
@@ -94,7 +94,7 @@ class Cubin:
 
     def __post_init__(self) -> None:
         if not isinstance(self.image, bytes):
-            raise TypeError(f"Cubin: image is bytes, got {type(self.image).__name__}")
+            raise TypeError(f"Cubin: image must be bytes, got {type(self.image).__name__}")
 
     @property
     def archs(self) -> tuple[str, ...]:
@@ -142,9 +142,9 @@ def take_image(what: str, value: Any) -> Cubin:
     if isinstance(value, bytes | bytearray | memoryview):
         return Cubin(bytes(value), "", name=what)
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+        raise TypeError(f"{what} must be bytes, a Cubin or a path, got {type(value).__name__}")
     if isinstance(value, str) and "\n" in value:
-        raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
+        raise ValueError(f"{what} is text, not a file's path: pass it as bytes, text.encode()")
     return Cubin(regular(value).read_bytes(), "", name=f"{what} ({os.fspath(value)})")
 
 
@@ -152,7 +152,7 @@ def regular(path: str | os.PathLike[str]) -> Path:
     """Return a file's path; raise OSError for a pipe or a device, which may never end."""
     found = Path(path)
     if found.exists() and not (found.is_file() or found.is_dir()):
-        problem = "it is not a regular file: write its content to one, and name that"
+        problem = "not a regular file: write its content to one, and pass that"
         raise OSError(errno.EINVAL, problem, os.fspath(path))
     return found
 
@@ -164,7 +164,7 @@ def read_image(
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:
-            raise ImageError(f"it is of the kind {kind!r}; {or_else}")
+            raise ImageError(f"its kind is {kind!r}; {or_else}")
     except ImageError as error:
         raise ImageError(f"{given.name}: {error}") from None
     return replace(given, kind=kind, arch=arch or given.arch)
@@ -187,4 +187,4 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
         return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
     if arch := ptx.arch(data):
         return "ptx", arch
-    raise ImageError(f"it is not an image: it begins with {data[:40]!r}")
+    raise ImageError(f"not an image: it starts with {data[:40]!r}")

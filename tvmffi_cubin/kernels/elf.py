@@ -27,7 +27,7 @@ def reading() -> Iterator[None]:
     try:
         yield
     except (struct.error, LookupError, ArithmeticError, MemoryError) as error:
-        raise ImageError(f"it is truncated or damaged ({error})") from None
+        raise ImageError(f"truncated or damaged ({error})") from None
 
 
 def is_host_elf(head: bytes) -> bool:
@@ -78,12 +78,12 @@ class Elf:
         header = _HEADER.unpack_from(data)
         self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
         if not self.ident.startswith(ELF + b"\2\1"):
-            raise ImageError("it is not a 64-bit ELF object or shared object")
+            raise ImageError("not a 64-bit ELF object or shared object")
         self.is_object = kind == 1  # not linked yet
         end = table + header[12] * _SECTION.size
         # The tables come last: if they are complete, so is everything they refer to.
         if max(end, segments + header[9] * header[10]) > len(data):
-            raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
+            raise ImageError(f"truncated or damaged: it has {len(data)} bytes")
         rows = list(_SECTION.iter_unpack(data[table:end]))
         names = rows[header[13]][4]
         self.sections = [Section(_name(data, names + x[0]), x[1], *x[3:7]) for x in rows]
@@ -125,7 +125,7 @@ class Elf:
             start = address - section.address
             if section.address and section.type != _NOBITS and 0 <= start <= section.size - size:
                 return section.offset + start
-        raise ImageError("it is truncated or damaged: an image lies in no section")
+        raise ImageError("truncated or damaged: an image is in no section")
 
     def place_between(self, first: Symbol, end: Symbol) -> tuple[int, int]:
         """Return the file offset and the number of the bytes between two symbols."""

@@ -34,7 +34,7 @@ def _entries(data: bytes) -> list[tuple[Cubin, str, int]]:
         at = start + padded
         # With a size of 0, the next member would be this one again.
         if header < _ENTRY.size or at > end or end > len(data):
-            raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
+            raise ImageError(f"truncated or damaged: it has {len(data)} bytes")
         kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
         package = "lz4" if flags & _LZ4 else "zstandard" if flags & _ZSTD else ""
@@ -58,7 +58,7 @@ def members(data: bytes) -> Iterator[Cubin | str]:
 def _unpacked(stored: Cubin, package: str, size: int) -> Cubin | str:
     kind, image = stored.kind, stored.image
     if kind not in ("cubin", "ptx"):
-        return f"it is {kind}, which is not read here"
+        return f"cannot read {kind}"
     try:
         if package == "lz4":
             block: Any = importlib.import_module("lz4.block")
@@ -100,7 +100,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
             passed = {(x.param_sizes, x.grid_in_clusters and x.cluster) for x in (known, kernel)}
             if len(passed) > 1:
                 raise ValueError(
-                    f"kernel {kernel.name!r} takes other parameters for {member.arch}, or has "
-                    "another __block_size__ there: give it one declaration, or two names"
+                    f"kernel {kernel.name!r} has different parameters or a different "
+                    f"__block_size__ for {member.arch}: use one declaration, or two names"
                 )
     return tuple(found.values())

@@ -62,5 +62,5 @@ def _size(param: str) -> int:
     declared = re.fullmatch(pattern, param)
     # If the driver read a different size, a launch would access memory out of bounds.
     if declared is None:
-        raise ImageError(f"corrupt PTX: {param.strip()[:60]!r} declares no known parameter")
+        raise ImageError(f"corrupt PTX: cannot parse the parameter {param.strip()[:60]!r}")
     return int(declared[1]) // 8 * (2 if declared[2] else 1) * int(declared[3] or 1)

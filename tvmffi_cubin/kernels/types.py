@@ -86,7 +86,7 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     is_plain = len(names) < 2 and all(map(str.isidentifier, names))
     if not is_plain or len(split_list(plain, "&")) > 1:
         raise ValueError(
-            f"in {text!r}: declare parameters as in C++, 'float* x', without references and "
+            f"in {text!r}: declare parameters as in C++, 'float* x', without references or "
             "default values, optionally followed by ': ndim=2'"
         )
     return _type(base, const, len(pointers)), "".join(names)

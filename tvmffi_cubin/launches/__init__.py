@@ -14,6 +14,6 @@ def check_schema(schema: object, what: str) -> None:
     """Raise ValueError for other major versions; messages call the document `what`."""
     if str(schema).partition(".")[0] != "2":
         raise ValueError(
-            f"{what}: its schema is {schema!r}, this version of tvmffi_cubin reads 2.x: use the "
-            "version that made it, or make it again"
+            f"{what}: unsupported schema {schema!r}; this version of tvmffi_cubin reads 2.x: "
+            "use the version that wrote it, or regenerate it"
         )

@@ -20,7 +20,7 @@ _OPERATORS = {
 _FIELDS = ("numel", "data_ptr")  # with or without parentheses, as in torch
 _INDEXED = {"shape": "shape", "size": "shape", "stride": "stride"}
 _LANGUAGE = (
-    "an expression has integers, parameters, x.shape[i], x.stride[i], x.numel, x.data_ptr, "
+    "an expression can use integers, parameters, x.shape[i], x.stride[i], x.numel, x.data_ptr, "
     "+ - * // %, ceil_div, min, max, comparisons, and, or, not"
 )
 
@@ -49,13 +49,13 @@ Operations are ``+ - * // %``, ``ceil_div``, ``min``, ``max``, ``== != < <= > >=
 def parse(text: str) -> Code:
     """Parse an expression; results are cached."""
     if not isinstance(text, str):
-        raise TypeError(f"an expression is a str, got {type(text).__name__}")
+        raise TypeError(f"an expression must be a str, got {type(text).__name__}")
     try:
         return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
-        what = f"not an expression: {error.msg}"
+        what = f"invalid expression: {error.msg}"
         if any(map(keyword.iskeyword, {*re.findall(r"\w+", text)} - {"and", "or", "not"})):
-            what += "; a Python keyword is no name: rename the parameter, by params="
+            what += "; a Python keyword cannot be a name: rename the parameter with params="
         raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 
@@ -87,7 +87,7 @@ def _code(node: ast.expr, text: str) -> Code:
             dim, *rest = _code(at, text)
             if isinstance(dim, int) and not rest and -64 <= dim < 64:
                 return (Read(tensor, node.col_offset, _INDEXED[field], dim),)
-            raise failure(text, at.col_offset, "an index is an integer from -64 to 63")
+            raise failure(text, at.col_offset, "an index must be an integer from -64 to 63")
         case ast.UnaryOp(op=ast.Not()):
             return (*_code(node.operand, text), "not")
         case ast.UnaryOp(op=ast.USub()):
@@ -96,7 +96,7 @@ def _code(node: ast.expr, text: str) -> Code:
         case ast.BinOp() if type(node.op) in _OPERATORS:
             return (*_code(node.left, text), *_code(node.right, text), _OPERATORS[type(node.op)])
         case ast.BinOp(op=ast.Div()):
-            raise failure(text, node.right.col_offset, "use // or ceil_div(a, b) in place of /")
+            raise failure(text, node.right.col_offset, "use // or ceil_div(a, b) instead of /")
         case ast.BoolOp():
             op = "and" if isinstance(node.op, ast.And) else "or"
             return _chained(op, [_code(part, text) for part in node.values])

@@ -32,7 +32,7 @@ def to_json(value: Any) -> Any:
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
     if isinstance(value, bytes):
         return {"Bytes": value.hex()}
-    raise TypeError(f"JSON has no word for a {type(value).__name__}")
+    raise TypeError(f"cannot represent a {type(value).__name__} in JSON")
 
 
 def read_function(value: Any, *, where: str) -> Dispatch:
@@ -58,7 +58,7 @@ def _argument(value: Any, where: str) -> Any:
                 return bytes.fromhex(text)
             case [("Float", str(text))]:
                 return float(text)
-        raise ValueError(f"wanted one of TensorMap, Scratch, Bound, Bytes, Float, got {value}")
+        raise ValueError(f"expected one of TensorMap, Scratch, Bound, Bytes, Float, got {value}")
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
@@ -67,13 +67,13 @@ def _launches(value: Any, where: str) -> tuple[Launch, ...]:
     if isinstance(value, Mapping):
         return (_launch(value, where),)
     if not isinstance(value, list | tuple) or not value:
-        raise TypeError(f"{where}: wanted a launch's fields, or a list of launches, got {value!r}")
+        raise TypeError(f"{where}: expected a launch's fields or a list of launches, got {value!r}")
     return tuple(_launch(x, f"{where}[{i}]") for i, x in enumerate(value))
 
 
 def _launch(value: Any, where: str) -> Launch:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where}: wanted an object of a Launch's fields, got {value!r}")
+        raise TypeError(f"{where}: expected an object with a Launch's fields, got {value!r}")
     fields = dict(value)
     for name, x in value.items():
         if isinstance(x, Mapping):  # keyed by the user's names
@@ -116,7 +116,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if value is None:
         return None
     if not isinstance(value, Iterable):
-        raise TypeError(f"functions is a name, names or a mapping, got {type(value).__name__}")
+        raise TypeError(f"functions must be a name, names or a mapping, got {type(value).__name__}")
     if not isinstance(value, Mapping):
         names = (value,) if isinstance(value, str) else value
         value = {identifier("functions", name): None for name in names}
@@ -135,7 +135,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
 def identifier(what: str, name: object) -> str:
     """Return a name that is a C identifier; raise TypeError or ValueError for others."""
     if not isinstance(name, str):
-        raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
+        raise TypeError(f"{what}: a name must be a str, got {type(name).__name__}")
     if not (name.isascii() and name.isidentifier()):
         remedy = f"; for a kernel: {{'k': Launch(kernel={name!r})}}" if "<" in name else ""
         raise ValueError(f"{what}: {name!r} is not a valid C identifier{remedy}")

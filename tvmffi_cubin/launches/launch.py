@@ -47,13 +47,13 @@ def checked_raw(value: Mapping[Any, bytes]) -> dict[int, bytes]:
     for number, data in value.items():
         is_known = str(number).isdecimal() and 0 < int(number) < 55
         if not is_known or not isinstance(data, bytes) or not 0 < len(data) <= 64:
-            raise ValueError(f"wanted 1 to 64 bytes for 1 to 54, got {data!r} for {number!r}")
+            raise ValueError(f"expected 1 to 64 bytes for 1 to 54, got {data!r} for {number!r}")
     return {int(number): data for number, data in value.items()}
 
 
 def _each(value: Any, *, check: Callable[[Any], Any]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"wanted a mapping of names, got {type(value).__name__}")
+        raise TypeError(f"expected a mapping of names, got {type(value).__name__}")
     found = {}
     for name, x in value.items():
         with told(repr(name)):
@@ -67,12 +67,12 @@ def _arg(value: Any) -> Any:
         return expression(value)
     if isinstance(value, Record | int | float | bytes | None):
         return value
-    raise TypeError(f"a {type(value).__name__} is no constant; see Launch for what is")
+    raise TypeError(f"unsupported type {type(value).__name__}; see Launch for those supported")
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"wanted a str, got {type(value).__name__}")
+        raise TypeError(f"expected a str, got {type(value).__name__}")
     return value
 
 
@@ -204,7 +204,7 @@ def instances_of(what: str, function: Any) -> Instances:
     launches = [function] if isinstance(function, Launch) else function
     is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
     if not is_list or not launches:
-        raise TypeError(f"{what} is a Launch, a list of them or a Dispatch, got {function!r:.300}")
+        raise TypeError(f"{what} must be Launch, list of Launch or Dispatch, got {function!r:.300}")
     return (tuple(launches),)
 
 
@@ -212,7 +212,7 @@ def _all_instances(given: Any) -> Instances:
     given = (given,) if isinstance(given, Record) else given
     if found := tuple(instance for x in given for instance in instances_of("an instance", x)):
         return found
-    raise ValueError("there is no instance; give at least one Launch")
+    raise ValueError("no instances; pass at least one Launch")
 
 
 @dataclass(repr=False, eq=False)

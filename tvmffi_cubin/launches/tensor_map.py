@@ -33,7 +33,7 @@ _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_col
 
 def _word(value: Any, *, words: tuple[str, ...]) -> str:
     if value not in words:
-        raise ValueError(f"wanted one of {', '.join(words)}, got {value!r}")
+        raise ValueError(f"expected one of {', '.join(words)}, got {value!r}")
     return str(value)
 
 
@@ -114,14 +114,14 @@ class TensorMap(Record, checks=_CHECKS):
         super().__post_init__()
         given = [getattr(self, name) is not None for name in _IM2COL]
         if any(given) != all(given) or any(given) == (self.box_dim is not None):
-            raise TypeError(f"TensorMap: wanted box_dim or, for im2col, {', '.join(_IM2COL)}")
+            raise TypeError(f"TensorMap: pass box_dim or, for im2col, {', '.join(_IM2COL)}")
         if self.global_strides is not None and self.global_dim is None:
-            raise TypeError("TensorMap: global_strides is given without global_dim")
+            raise TypeError("TensorMap: global_strides requires global_dim")
         missing = {"element_strides": 0, "global_dim": 0, "global_strides": 1, "upper_corner": 2}
         for name, count in missing.items():
             value, wanted = getattr(self, name), self.rank - count
             if value is not None and len(value) != wanted:
-                raise ValueError(f"TensorMap: {name} has {len(value)} dimensions, wanted {wanted}")
+                raise ValueError(f"TensorMap: {name} has {len(value)} dimensions, not {wanted}")
 
     @property
     def is_im2col(self) -> bool:

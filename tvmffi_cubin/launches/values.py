@@ -86,9 +86,9 @@ def integer(value: Any) -> int:
     """Check a constant."""
     value = plain(value)
     if not isinstance(value, int):
-        raise TypeError(f"wanted an int, got {type(value).__name__}")
+        raise TypeError(f"expected an int, got {type(value).__name__}")
     if not -(2**63) <= value < 2**63:
-        raise ValueError(f"{value} is beyond 64 bits")
+        raise ValueError(f"{value} does not fit in 64 bits")
     return value
 
 
@@ -96,7 +96,7 @@ def power_of_two(value: Any) -> int:
     """Check an alignment, or the power of two that a number is a multiple of."""
     number = integer(value)
     if not 1 <= number <= 2**30 or number & (number - 1):
-        raise ValueError(f"wanted a power of two up to 2^30, got {number}")
+        raise ValueError(f"expected a power of two up to 2^30, got {number}")
     return number
 
 
@@ -112,9 +112,9 @@ def figures(value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
     # Sets have no order, and an iterator may be endless.
     if not isinstance(given, list | tuple):
         got = type(value).__name__
-        raise TypeError(f"wanted an int, an expression or up to {most} of them, got {got}")
+        raise TypeError(f"expected an int, an expression or up to {most} of them, got {got}")
     if not least <= len(given) <= most:
-        raise ValueError(f"wanted {least} to {most} dimensions, got {len(given)}")
+        raise ValueError(f"expected {least} to {most} dimensions, got {len(given)}")
     return tuple(map(figure, given))
 
 
@@ -176,5 +176,5 @@ def bound_param(text: str) -> Param:
     with told(f"bound_params: {text!r}"):
         declared = parse_params(text)
         if len(declared) != 1:
-            raise ValueError(f"it declares {len(declared)} parameters: give each one by itself")
+            raise ValueError(f"expected one parameter, got {len(declared)}: pass each separately")
     return declared[0]

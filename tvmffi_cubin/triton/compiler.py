@@ -87,8 +87,8 @@ def compile(  # noqa: A001 - Triton's own name
     fixed |= constexprs or {}
     if missing := computed - fixed.keys() - settings.keys():
         raise TypeError(
-            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch; give its "
-            "value, among constexprs or options"
+            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch; pass its "
+            "value in constexprs or options"
         )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
@@ -124,16 +124,16 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
     given, computed = fn, set[str]()
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
-            raise TypeError(f"wanted a @triton.jit function, got {type(given).__name__}")
+            raise TypeError(f"expected a @triton.jit function, got {type(given).__name__}")
         configs = getattr(fn, "configs", ())
         if config is None and len(configs) > 1:
             raise ValueError(
-                f"{len(configs)} configurations are for autotuning, which takes a GPU: choose one, "
+                f"{len(configs)} configurations require autotuning on a GPU: choose one, "
                 "as in config=fn.configs[0]"
             )
         config = config or next(iter(configs), None)
         computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config and config.pre_hook:
-        raise ValueError("a pre_hook is Python, which no launch runs: give a Config without it")
+        raise ValueError("a launch cannot run pre_hook, as it is Python: pass a Config without it")
     return fn, config.all_kwargs() if config else {}, computed

@@ -30,7 +30,7 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[st
             pointer, rank = described
             params.append(f"{pointer} {name}: ndim={rank}")
             if (meta := next(maps, None)) is None:
-                raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
+                raise ValueError(f"{name}: a host tensor descriptor requires sm_90 or newer")
             example = descriptors.get(name)
             for slot, c_type, value in _of_descriptor(version, name, rank, meta, example):
                 slots.append(f"{c_type} {slot}")
@@ -46,7 +46,7 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[st
         align = int(metadata.global_scratch_align)
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
     if grid is None and ctas > 1:
-        raise ValueError("with num_ctas a program is several blocks: give grid=")
+        raise ValueError("with num_ctas, a program is several blocks: pass grid=")
     # The constants that a grid function receives.
     told = {x: y for x, y in constants.items() if isinstance(y, bool | int | float | str | None)}
     signature = ", ".join([*slots, "void* global_scratch", "void* profile_scratch"])
@@ -124,8 +124,8 @@ def _blocks(grid: Any, constants: Mapping[str, Any], ctas: int) -> Any:
     grid = unwrapped(grid)
     if callable(grid):
         raise TypeError(
-            "grid is a function: write an expression, grid='ceil_div(n, BLOCK)', or leave it out, "
-            "and give the function in mod.k[grid](...)"
+            "grid is a function: pass an expression, grid='ceil_div(n, BLOCK)', or omit it and "
+            "pass the function in mod.k[grid](...)"
         )
 
     def value(name: re.Match[str]) -> str:
@@ -203,5 +203,5 @@ def kernel_type(type_: str) -> str:
     name = type_.removeprefix("*k" if const else "*")
     if name not in (POINTEES if is_pointer else SCALARS):
         known = ", ".join(SCALARS)
-        raise ValueError(f"{type_!r} is not one of Triton's types; supported: {known}, *fp32")
+        raise ValueError(f"unknown Triton type {type_!r}; available: {known}, *fp32")
     return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]

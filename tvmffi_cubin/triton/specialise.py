@@ -38,7 +38,7 @@ def specialise(
         if name not in values or (param.is_constexpr and name in texts):
             kind, wanted = ("constexprs", "...") if param.is_constexpr else ("signature", "'*fp32'")
             remedy = f"{kind}={{{name!r}: {wanted}}}"
-            raise TypeError(f"{where}: {name!r} is not given, as in {remedy}")
+            raise TypeError(f"{where}: {name!r} is missing; pass it as in {remedy}")
         if param.is_constexpr or name in constexprs:
             types[name] = "constexpr", None
         elif name in texts:
@@ -70,7 +70,7 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     names = [x.name for x in fn.params if not x.is_constexpr and x.name not in constexprs]
     names = fn.arg_names if len(given) == len(fn.params) else names
     if len(given) > len(names):
-        raise TypeError(f"{where}: signature has {len(given)} entries, wanted {len(names)}")
+        raise TypeError(f"{where}: signature has {len(given)} entries, expected {len(names)}")
     return dict(zip(names, given, strict=False))
 
 
@@ -82,7 +82,7 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
             kernel_type(type_)
     hints = {"*": ("16",), "i": ("1", "16"), "u": ("1", "16")}.get(type_[0], ())
     if colon and hint not in hints:
-        raise ValueError(f"{what}: {text!r}: hints are :16, and of integers :1")
+        raise ValueError(f"{what}: {text!r}: hints are :16 and, for integers, :1")
     return ("constexpr", None) if hint == "1" else (type_, "D" if hint else None)
 
 

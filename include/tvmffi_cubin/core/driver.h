@@ -77,7 +77,7 @@ inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATO
 // The end of a result's message.
 inline const char* RemedyOf(CUresult result) {
   const bool is_forked = result == CUDA_ERROR_NOT_INITIALIZED;
-  return is_forked ? ". CUDA does not outlive a fork: start processes by the method 'spawn'" : "";
+  return is_forked ? ". CUDA does not survive a fork: start processes with the method 'spawn'" : "";
 }
 
 // Looks up a function in the shared object, which may not be initialized yet.
@@ -103,13 +103,13 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   };
   state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (state->shared_object == nullptr) {
-    return fail("no CUDA driver: %s. Install NVIDIA's driver, or run where there is one",
+    return fail("no CUDA driver: %s. Install NVIDIA's driver, or run on a machine with it",
                 dlerror());
   }
   const auto get_version = reinterpret_cast<decltype(&::cuDriverGetVersion)>(
       FindDriverSymbol("cuDriverGetVersion", 12000));
   if (get_version == nullptr) {
-    return fail("the CUDA driver %s is too old: one of CUDA 12.0 or newer is needed", path);
+    return fail("the CUDA driver %s is too old: CUDA 12.0 or newer is required", path);
   }
   get_version(&state->version);
   const auto init = reinterpret_cast<decltype(&::cuInit)>(FindDriverSymbol("cuInit", 12000));

@@ -112,13 +112,13 @@ struct Library {
     }
   }
 
-  // Adds what is wrong with the image, to follow "the image ": "is for sm_80, device 0 is sm_90".
+  // Adds what is wrong with the image, to follow "the image ": "is for sm_80, but device 0 ...".
   // False if the driver's result is about something else.
   TVMFFI_CUBIN_COLD bool AddRefusal(CUresult result, int device, Text* text) const {
     const char* arches = table != nullptr ? static_cast<const char*>(table[2]) : "";
     const char* made_with = table != nullptr ? static_cast<const char*>(table[3]) : "";
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-      return text->Add("is for %s, device %d is sm_%d: compile it for that arch",
+      return text->Add("is for %s, but device %d is sm_%d: compile it for that arch",
                        arches[0] != '\0' ? arches : "another architecture", device,
                        DeviceArch(device));
     }
@@ -129,8 +129,8 @@ struct Library {
     const bool is_refused = result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_INVALID_PTX;
     return ((is_refused && made_by > version) || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) &&
            text->Add(
-               "was made by CUDA %s, the driver supports CUDA %d.%d: update the driver, or compile "
-               "a cubin with a CUDA that it supports",
+               "was built with CUDA %s, but the driver supports CUDA %d.%d: update the driver, or "
+               "compile a cubin with a CUDA version that it supports",
                made_by != 0 ? made_with : "of a newer version", version / 1000,
                version % 1000 / 10);
   }
@@ -142,11 +142,11 @@ TVMFFI_CUBIN_COLD void AddImageError(const Library& library, const Status& statu
   text->Add("the image ");
   if (library.AddRefusal(status.result, CurrentDevice(), text)) return;
   if (status.result == CUDA_ERROR_INVALID_IMAGE) {
-    text->Add("is neither a cubin, a fatbin nor PTX, or damaged");
+    text->Add("is damaged, or not a cubin, fatbin or PTX");
   } else if (library.handle == nullptr) {
     text->Add("cannot be loaded");
   } else {
-    text->Add("has no kernel '%s'; it has ", name);
+    text->Add("has no kernel '%s'; available: ", name);
     library.AddKernels(text);
   }
 }

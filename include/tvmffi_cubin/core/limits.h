@@ -134,8 +134,8 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
 inline constexpr const char* kFigures[] = {
     "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 
-// Adds what is wrong with a launch: a limit, "grid.y is 70000, device 0 allows 65535", or what the
-// driver's result implies. False if that is not known. The kernel is opted in.
+// Adds what is wrong with a launch: a limit, "grid.y is 70000, but device 0 allows 65535", or what
+// the driver's result implies. False if that is not known. The kernel is opted in.
 TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfig& config,
                                 CUresult answer, Text* text) {
   const unsigned* const asked = &config.gridDimX;  // and the others after it
@@ -143,9 +143,9 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
     // CUDA numbers block limits before grid limits.
     const int limit = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (i + 3) % 6;
     const int most = DeviceAttribute(device, static_cast<CUdevice_attribute>(limit));
-    if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kFigures[i]);
+    if (asked[i] == 0) return text->Add("%s must be at least 1, got 0", kFigures[i]);
     if (asked[i] > static_cast<unsigned>(most)) {
-      return text->Add("%s is %u, device %d allows %d", kFigures[i], asked[i], device, most);
+      return text->Add("%s is %u, but device %d allows %d", kFigures[i], asked[i], device, most);
     }
   }
   const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
@@ -153,20 +153,20 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   int most = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   if (threads > static_cast<uint64_t>(most)) {
     return text->Add(
-        "the block has %lu threads, the kernel (%d registers a thread) allows %d on device %d",
+        "the block has %lu threads, but the kernel (%d registers/thread) allows %d on device %d",
         threads, registers, most, device);
   }
   most = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
          KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   if (most > 0 && config.sharedMemBytes > static_cast<unsigned>(most)) {
-    return text->Add("dynamic_smem_bytes is %u, device %d allows this kernel %d",
+    return text->Add("dynamic_smem_bytes is %u, but device %d allows this kernel %d",
                      config.sharedMemBytes, device, most);
   }
   const ClusterShape cluster = ClusterOf(kernel, device, config);
   for (int i = 0; i < 3; ++i) {
     if (cluster.size[i] != 0 && asked[i] % cluster.size[i] != 0) {
       return text->Add(
-          "%s is %u, wanted a multiple of cluster.%c, %u: a grid counts blocks, with clusters too",
+          "%s is %u, expected a multiple of cluster.%c, %u: a grid counts blocks, not clusters",
           kFigures[i], asked[i], 'x' + i, cluster.size[i]);
     }
   }
@@ -176,17 +176,17 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   Occupancy room;
   if ((is_cooperative || blocks != 0) && FindOccupancy(kernel, device, config, &room).ok()) {
     if (blocks > static_cast<uint64_t>(room.cluster_blocks)) {
-      return text->Add("the cluster has %lu blocks, device %d allows %d of this shape", blocks,
+      return text->Add("the cluster has %lu blocks, but device %d allows %d of this shape", blocks,
                        device, room.cluster_blocks);
     }
     if (is_cooperative && grid > static_cast<uint64_t>(room.cooperative_blocks)) {
       return text->Add(
-          "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once", grid,
-          device, room.cooperative_blocks);
+          "the cooperative grid has %lu blocks, but device %d can hold %ld of this shape at once",
+          grid, device, room.cooperative_blocks);
     }
   }
   return answer == CUDA_ERROR_NOT_SUPPORTED &&
-         text->Add("programmatic launches need sm_90, and events without timing");
+         text->Add("programmatic launches require sm_90, and events without timing");
 }
 
 // The limit that a thread's last rejected launch exceeded: "launch of k: grid.y is 70000, ...".

@@ -55,7 +55,7 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
   static TensorMapOptions Im2col(const int64_t (&lower_corner)[kSpatial],
                                  const int64_t (&upper_corner)[kSpatial],
                                  int64_t channels_per_pixel, int64_t pixels_per_column) {
-    static_assert(kSpatial <= kMaxMapCorners, "one to three dimensions lie between N and C");
+    static_assert(kSpatial <= kMaxMapCorners, "an image has 1 to 3 dimensions between N and C");
     TensorMapOptions options;
     options.is_im2col = true;
     options.rank = kSpatial + 2;
@@ -154,7 +154,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   const int type = options.type >= 0 ? options.type : MapTypeOf(tensor->dtype);
   if (type < 0) {
     text->Add(
-        "no data type for elements of DLPack code %d, %d bits, %d lanes: name one of that size",
+        "no data type for elements of DLPack code %d, %d bits, %d lanes: set one of that size",
         tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
     return "TypeError";
   }
@@ -163,8 +163,8 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   const int64_t held = is_own ? facts.bits : tensor->dtype.bits * tensor->dtype.lanes;
   // 4- and 6-bit values may come in bytes, too, since few frameworks have such types.
   if (held != facts.bits && (facts.bits >= 8 || held != 8)) {
-    text->Add("data type %s has %d bits, the tensor's elements have %ld", facts.name, facts.bits,
-              held);
+    text->Add("data type %s has %d bits, but the tensor's elements have %ld", facts.name,
+              facts.bits, held);
     return "TypeError";
   }
   int64_t compact = 1;  // elements
@@ -177,7 +177,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
     if (__builtin_mul_overflow(stride, held, &bits) || bits % 8 != 0) bits = INT64_MAX - 7;
     out->shape[i] = size;
     if (i == inner && stride != 1 && size != 1) {
-      text->Add("stride[%d], of the innermost dimension, is %ld elements, wanted 1", i, stride);
+      text->Add("stride[%d], of the innermost dimension, is %ld elements, expected 1", i, stride);
       return "ValueError";
     }
     if (options.has_global_strides) {
@@ -219,11 +219,11 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   }
   add("element_strides", options.element_strides, rank);
   text->Add(
-      ", swizzle '%s', interleave '%s'. Wanted: address and strides multiples of %ld bytes; sizes "
-      "1 or more; box_dim, channels_per_pixel to 256, the innermost a multiple of 16 bytes and no "
-      "more than a swizzle's; element_strides to 8; pixels_per_column to 1024; corners of 16, 8, 5 "
-      "bits in rank 3, 4, 5. Packed types and '128B_atom_*' need sm_100 and CUDA 12.8's driver, "
-      "all maps sm_90",
+      ", swizzle '%s', interleave '%s'. Required: address and strides multiples of %ld bytes; "
+      "sizes 1 or more; box_dim, channels_per_pixel up to 256, the innermost a multiple of 16 "
+      "bytes and no more than a swizzle's; element_strides up to 8; pixels_per_column up to 1024; "
+      "corners of 16, 8, 5 bits in rank 3, 4, 5. Packed types and '128B_atom_*' require sm_100 and "
+      "CUDA 12.8's driver, all maps sm_90",
       kSwizzles[options.swizzle], kInterleaves[options.interleave],
       MapAlignment(options, memory.type));
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
@@ -235,11 +235,11 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
                                    CUtensorMap* out, Text* text) {
   const int inner = memory.rank - 1;
   if (memory.address == nullptr) {
-    text->Add("there is no data: the address is null");
+    text->Add("no data: the address is null");
     return "ValueError";
   }
   if (options.element_strides[inner] != 1 && options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE) {
-    text->Add("element_strides[%d], of the innermost dimension, is %ld, wanted 1", inner,
+    text->Add("element_strides[%d], of the innermost dimension, is %ld, expected 1", inner,
               options.element_strides[inner]);
     return "ValueError";
   }

@@ -11,7 +11,7 @@ TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
   if (call->device >= 0 && wanted != call->device) {
-    return Fail("ValueError", "%s: the launch's device is %ld, its tensors are on cuda:%d",
+    return Fail("ValueError", "%s: the launch's device is %ld, but its tensors are on cuda:%d",
                 call->function.name, wanted, call->device);
   }
   if (wanted < 0 || wanted >= kMaxDevices) {
@@ -28,7 +28,7 @@ TVMFFI_CUBIN_SHARED int TakeStream(Call* call) {
     const TargetPlan& plan = *call->instance.target;
     if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
       const Param& param = call->instance.params[plan.pointer];
-      return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted a stream",
+      return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, expected a stream",
                   call->function.name, plan.pointer + 1, param.name, param.type);
     }
     call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
@@ -38,12 +38,12 @@ TVMFFI_CUBIN_SHARED int TakeStream(Call* call) {
   const auto handle = reinterpret_cast<intptr_t>(call->stream);
   // The driver dereferences any address, and nothing is mapped in the first page.
   if (handle < 0 || (handle > 2 && handle < 4096)) {
-    return Fail("ValueError", "%s: the launch's stream is %ld, which is not a handle",
+    return Fail("ValueError", "%s: the launch's stream is %ld, which is not a valid handle",
                 call->function.name, handle);
   }
   const int home = StreamDevice(call->stream);
   if (home < 0 || home == call->device) return 0;
-  return Fail("ValueError", "%s: the stream is of cuda:%d, the launch is on cuda:%d",
+  return Fail("ValueError", "%s: the stream is on cuda:%d, but the launch is on cuda:%d",
               call->function.name, home, call->device);
 }
 
@@ -212,10 +212,10 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
                                         Text* text) {
   const Instance& instance = call->instance;
   if (num_args != instance.num_params) {
-    text->Add("got %d arguments, wanted %d", num_args, instance.num_params);
+    text->Add("got %d arguments, expected %d", num_args, instance.num_params);
     if (call->function.num_instances == 1) text->Add(": %s", instance.signature);
     if (num_args > 0 && args[0].type_index == kTVMFFIArray) {  // as CuPy's kernels take it
-      text->Add(". The shape goes in brackets: %s[grid, block](...)", call->function.name);
+      text->Add(". Pass the shape in brackets: %s[grid, block](...)", call->function.name);
     }
     return "TypeError";
   }

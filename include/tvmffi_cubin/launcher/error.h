@@ -66,7 +66,7 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   } else if (any.type_index == kTVMFFIInt) {
     text.Add("the int %ld", any.v_int64);
   } else if (any.type_index == kBigInt) {
-    text.Add("an int beyond 64 bits signed");
+    text.Add("an int that does not fit in int64");
   } else if (any.type_index == kTVMFFIBool) {
     text.Add("the bool %s", any.v_int64 ? "True" : "False");
   } else if (any.type_index == kTVMFFIFloat) {
@@ -119,7 +119,7 @@ enum class Problem : uint8_t {
   kDevice
 };
 
-// What a parameter takes, for "wanted ...".
+// What a parameter takes, for "expected ...".
 TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
   static constexpr const char* kWanted[] = {
       "a tensor, None (a null pointer), or an address as ctypes.c_void_p",
@@ -128,9 +128,9 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
       "a number",
       "a number",
       "a bool",
-      "bytes of the struct's own layout (of a ctypes.Structure, bytes(value))",
-      "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None or an "
-      "address. The image does not tell its type: declare it with params=",
+      "bytes in the struct's layout (for a ctypes.Structure, bytes(value))",
+      "a value of its size: bytes; if 1 to 8, an int; if 4 or 8, a float; if 8, a tensor, None or "
+      "an address. The image does not record its type: declare it with params=",
       "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
     return "a stream: an object with __cuda_stream__, a handle as ctypes.c_void_p, or None";
@@ -139,17 +139,17 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
     return "a tensor: the launch reads its shape or its dtype";
   }
   if (param.kind == Kind::kRaw && param.in_expression) {
-    return "an int: an expression of the launch reads it";
+    return "an int: a launch expression reads it";
   }
   return kWanted[static_cast<int>(param.kind)];
 }
 
-// Adds "got ..., wanted ..."; returns the error's kind. `device` is where the call's tensors are.
+// Adds "got ..., expected ..."; returns the error's kind. `device` is where the call's tensors are.
 TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
                                          int device, Text* text) {
   const DLTensor* tensor = AsTensor(any);
   const int bits = static_cast<int>(param.size) * 8;
-  text->Add("got %s, wanted ", DescribeArgument(any).chars);
+  text->Add("got %s, expected ", DescribeArgument(any).chars);
   switch (problem) {
     case Problem::kType:
       text->Add("%s", DescribeWanted(param));
@@ -172,28 +172,28 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
       }
       break;
     case Problem::kSize:
-      text->Add("%u, its size", param.size);
+      text->Add("%u, the parameter's size", param.size);
       break;
     case Problem::kRank:
-      text->Add(param.rank >= 0 ? "rank %d" : "rank %d or more: an expression reads so many",
+      text->Add(param.rank >= 0 ? "rank %d" : "rank %d or more: an expression reads that many",
                 param.rank >= 0 ? param.rank : param.min_rank);
       break;
     case Problem::kContiguous:
-      text->Add("a contiguous one: call .contiguous(), or name it in strided= of its Launch");
+      text->Add("a contiguous one: call .contiguous(), or list it in strided= of its Launch");
       break;
     case Problem::kMultiple:
       text->Add(tensor != nullptr ? "an address that is a multiple of %u"
-                                  : "a multiple of %u: the kernel was compiled for that",
+                                  : "a multiple of %u: the kernel was compiled to assume it",
                 param.align);
       break;
     case Problem::kDevice:
       text->Add(tensor->device.device_type == kDLCUDA
                     ? "one on cuda:%d"
-                    : "one on a CUDA device: move it first, as with x.cuda()",
+                    : "one on a CUDA device: move it there, as with x.cuda()",
                 device);
       break;
     default:
-      text->Add("%ld: the kernel was compiled for that alone", param.value);
+      text->Add("%ld: the kernel was compiled to assume it", param.value);
   }
   return "ValueError";
 }

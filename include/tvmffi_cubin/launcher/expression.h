@@ -20,7 +20,7 @@ TVMFFI_CUBIN_COLD int FailFigure(const Call& call) {
 
 TVMFFI_CUBIN_COLD int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
                                 int64_t most) {
-  return Fail("ValueError", "%s: %s is %ld, wanted %ld to %ld", call.Site().chars, name, value,
+  return Fail("ValueError", "%s: %s is %ld, expected %ld to %ld", call.Site().chars, name, value,
               least, most);
 }
 
@@ -188,7 +188,7 @@ inline int SetComputed(Call* call, const Step& step, int64_t value) {
                : IntegerFits(step.kind, step.id, value)) {
     return 0;
   }
-  return Fail("ValueError", "%s: the expression '%s' is out of the range of the parameter's type",
+  return Fail("ValueError", "%s: the expression '%s' is out of range for the parameter's type",
               call->Site().chars, step.figure.text);
 }
 

@@ -28,7 +28,7 @@ TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   TVMFFIObject* const maker = __atomic_load_n(&image.maker, __ATOMIC_ACQUIRE);
   if (maker == nullptr) {
     return Fail("LaunchError",
-                "%s is missing: put it there, or have it made: load_module(path, "
+                "%s is missing: create it, or generate it with load_module(path, "
                 "generate={\"%s\": ...})",
                 path, image.name);
   }
@@ -74,7 +74,7 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
   if (num_plain == 1 || num_found == 1) return {};
   Text all;
   kernel.image->library.AddKernels(&all);
-  return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
+  return Raised(Fail("LaunchError", "%s has %s kernel %s: set Launch(kernel=...) to one of %s",
                      PathOf(*kernel.image).chars, num_found != 0 ? "more than one" : "no",
                      kernel.symbol, all.chars));
 }
@@ -88,7 +88,7 @@ TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
     const size_t declared = i < static_cast<int>(kernel.num_params) ? kernel.params[i] : 0;
     if (size == declared) continue;
     return Raised(Fail("LaunchError",
-                       "kernel %s in %s: parameter %d has %zu bytes, %zu are declared",
+                       "kernel %s in %s: parameter %d has %zu bytes, but %zu are declared",
                        kernel.display, PathOf(*kernel.image).chars, i + 1, size, declared));
   }
   return {};
@@ -113,7 +113,7 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
                 reason.chars);
   }
   if (LacksKernel(kernel, status.result)) {
-    found.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
+    found.Add(". The image has it only for %s, by a condition on the architecture; this is sm_%d",
               kernel.arches, DeviceArch(device));
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,

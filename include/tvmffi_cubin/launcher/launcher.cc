@@ -81,7 +81,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
     const TVMFFIAny& given = args[2 + i];
     if (given.type_index == kTVMFFINone) continue;
     if (given.type_index != kTVMFFIInt || given.v_int64 < 0 || given.v_int64 > UINT32_MAX) {
-      return Fail("ValueError", "%s: %s: got %s, wanted 0 to %u", function->name, kFigures[i],
+      return Fail("ValueError", "%s: %s: got %s, expected 0 to %u", function->name, kFigures[i],
                   DescribeArgument(given).chars, UINT32_MAX);
     }
     (&options.config.gridDimX)[i] = static_cast<unsigned>(given.v_int64);

@@ -17,7 +17,7 @@ inline int FillBound(const Call& call, int slot_number, void** param) {
   if (*param != nullptr) return 0;
   const char* name = slot.param->name;
   return Fail("LaunchError",
-              "%s: %s is not bound on device %d: call mod.bind(\"%s\", %s=...) before",
+              "%s: %s is not bound on device %d: call mod.bind(\"%s\", %s=...) first",
               call.Site().chars, name, call.device, slot.function, name);
 }
 
@@ -71,7 +71,7 @@ struct Scratch {
     if (fixed < 0 || per_block < 0 || __builtin_mul_overflow(per_block, num_blocks, &size) ||
         __builtin_add_overflow(size, fixed, &size)) {
       return Fail("ValueError",
-                  "%s: scratch memory for %s: bytes is %ld, bytes_per_block %ld: wanted 0 or more",
+                  "%s: scratch memory for %s: bytes is %ld, bytes_per_block %ld; must be >= 0",
                   call->Site().chars, plan.name, fixed, per_block);
     }
     if (size == 0) return 0;

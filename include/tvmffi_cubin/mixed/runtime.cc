@@ -94,15 +94,15 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
                      error == cudaErrorLaunchOutOfResources;
   if (refusal.is_limit && cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess) {
     text->Add(
-        "; the kernel allows %d threads a block, and %d bytes of dynamic shared memory "
-        "(cudaFuncSetAttribute: more)",
+        "; the kernel allows at most %d threads per block and %d bytes of dynamic shared memory "
+        "(cudaFuncSetAttribute raises it)",
         allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
   } else if (error == cudaErrorMissingConfiguration) {
     text->Add("; it was called as a function: launch it with <<<grid, block>>>");
   } else if (error == cudaErrorNoKernelImageForDevice) {
     text->Add("; pass this device's architecture as arch");
   } else if (error == cudaErrorInitializationError) {
-    text->Add("; CUDA does not outlive a fork: start processes with the method 'spawn'");
+    text->Add("; CUDA does not survive a fork: start processes with the method 'spawn'");
   }
 }
 

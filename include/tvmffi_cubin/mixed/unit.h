@@ -79,7 +79,7 @@ __attribute__((visibility("hidden"))) char __told;
 
 // Precedes a function that is kept only as a declaration.
 #define TVMFFI_CUBIN_DEVICE_ONLY \
-  __attribute__((noinline, error("a __device__ function, which host code cannot call")))
+  __attribute__((noinline, error("host code cannot call a __device__ function")))
 
 // A kernel that is static, or in an unnamed namespace, is hidden anyway.
 #pragma GCC diagnostic ignored "-Wattributes"

@@ -1,7 +1,7 @@
 // <cub/cub.cuh> without the device-wide algorithms, which are host code.
 #pragma once
 #if !__has_include(<cub/block/block_reduce.cuh>)
-#error "<cub/cub.cuh> comes from CCCL here, and there is none installed"
+#error "<cub/cub.cuh> requires CCCL, which is not installed"
 #endif
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
