@@ -82,7 +82,7 @@ def test_the_default_arch_is_the_current_device_s(driver_stub):
 def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
     monkeypatch.setattr(tvm_ffi, "__version_tuple__", (0, 1, 9, "post1"))
-    with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old: pip install"):
+    with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old; run: pip install"):
         tc.load_module(ops.path)
 
 
