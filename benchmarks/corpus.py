@@ -208,16 +208,15 @@ class Corpus(NamedTuple):
         """Build an object in its own process."""
         flags = [f"-I{unit.file.parent}", *unit.flags] if file else list(unit.flags)
         given = json.dumps([compiler, str(file or unit.file), str(output), self.arch, flags])
-        command = [sys.executable, __file__, "--build", given]
+        # It ends the compiler's own processes, too.
+        command = ["timeout", str(_TIMEOUT), sys.executable, __file__, "--build", given]
         env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(self.folder / "cache")}
         env["TVMFFI_CUBIN_CACHE"] = cache
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, env=env
-            )
-            return json.loads(done.stdout)
-        except subprocess.TimeoutExpired:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+        if done.returncode == 124:
             return {"seconds": _TIMEOUT, "error": f"error: not built in {_TIMEOUT} seconds"}
+        try:
+            return json.loads(done.stdout)
         except ValueError:
             return {"seconds": 0, "error": f"error: status {done.returncode}: {done.stderr[-300:]}"}
 
