@@ -13,76 +13,52 @@
 #include <time.h>
 
 #include <new>
+#include <type_traits>
 
 #include "launch.h"
 
-#ifdef __CUDACC__
-#include <cuda_runtime.h>
-#else
 // Device functions belong to the other side: headers that declare them do nothing here.
 #define __COMMON_FUNCTIONS_H__
 #define __DEVICE_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
+#pragma push_macro("__CUDACC__")
+#undef __CUDACC__
 #define __CUDACC__
 #include <cuda_runtime.h>
-#undef __CUDACC__
-#endif
+#pragma pop_macro("__CUDACC__")
 
 // ---- Functions that nvcc gives host code besides the C library's ----
 
-// Not templates: arguments of mixed types convert, and std's own do not compete.
-#define TVMFFI_CUBIN_MIN_MAX(T, A, B)                        \
-  inline constexpr T min(A a, B b) { return b < a ? b : a; } \
-  inline constexpr T max(A a, B b) { return a < b ? b : a; }
-#define TVMFFI_CUBIN_MIN_MAX_INTEGERS(S)                   \
-  TVMFFI_CUBIN_MIN_MAX(S, S, S)                            \
-  TVMFFI_CUBIN_MIN_MAX(unsigned S, unsigned S, unsigned S) \
-  TVMFFI_CUBIN_MIN_MAX(unsigned S, unsigned S, S)          \
-  TVMFFI_CUBIN_MIN_MAX(unsigned S, S, unsigned S)
+// The pack makes all other templates of these names better matches.
+template <typename A, typename B, typename... None>
+constexpr std::common_type_t<A, B> min(A a, B b, None...) {
+  return b < a ? b : a;
+}
+template <typename A, typename B, typename... None>
+constexpr std::common_type_t<A, B> max(A a, B b, None...) {
+  return a < b ? b : a;
+}
 
-namespace tvmffi_cubin_math __attribute__((visibility("hidden"))) {
-  TVMFFI_CUBIN_MIN_MAX_INTEGERS(int)
-  TVMFFI_CUBIN_MIN_MAX_INTEGERS(long)
-  TVMFFI_CUBIN_MIN_MAX_INTEGERS(long long)
-  TVMFFI_CUBIN_MIN_MAX(float, float, float)
-  TVMFFI_CUBIN_MIN_MAX(double, double, double)
-  TVMFFI_CUBIN_MIN_MAX(double, float, double)
-  TVMFFI_CUBIN_MIN_MAX(double, double, float)
-
-  inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
-  inline float rsqrtf(float x) { return 1.0f / ::sqrtf(x); }
-  inline float rsqrt(float x) { return rsqrtf(x); }
-}  // namespace tvmffi_cubin_math
-using namespace tvmffi_cubin_math;
-
-#undef TVMFFI_CUBIN_MIN_MAX_INTEGERS
-#undef TVMFFI_CUBIN_MIN_MAX
+inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+inline float rsqrtf(float x) { return 1.0f / ::sqrtf(x); }
+inline float rsqrt(float x) { return rsqrtf(x); }
 
 // ---- Device functions that headers name; calling one is a linker error ----
 
-void __syncthreads();
-void __syncwarp(unsigned mask = 0xffffffffu);
-void __threadfence();
-void __threadfence_block();
-int __syncthreads_and(int), __syncthreads_or(int), __syncthreads_count(int);
-int __any_sync(unsigned mask, int), __all_sync(unsigned mask, int);
-unsigned __activemask(), __ballot_sync(unsigned mask, int);
-int __popc(unsigned), __popcll(unsigned long long), __isLocal(const void*);
-size_t __cvta_generic_to_shared(const void*);
-int __clz(int), __clzll(long long), __ffs(int);
-unsigned __brev(unsigned), __byte_perm(unsigned, unsigned, unsigned selector);
-int __dp4a(int, int, int sum);
-unsigned __dp4a(unsigned, unsigned, unsigned sum);
-unsigned __vminu2(unsigned, unsigned), __vmins2(unsigned, unsigned);
-unsigned __vmaxu2(unsigned, unsigned), __vmaxs2(unsigned, unsigned);
+int __syncthreads(...), __syncwarp(...), __threadfence(...), __threadfence_block(...);
+int __syncthreads_and(...), __syncthreads_or(...), __syncthreads_count(...);
+int __any_sync(...), __all_sync(...), __activemask(...), __ballot_sync(...), __isLocal(...);
+int __popc(...), __popcll(...), __clz(...), __clzll(...), __ffs(...), __brev(...);
+int __byte_perm(...), __dp4a(...), __vminu2(...), __vmins2(...), __vmaxu2(...), __vmaxs2(...);
+size_t __cvta_generic_to_shared(...);
 template <typename T>
-T __shfl_sync(unsigned mask, T, int lane, int width = 32);
+T __shfl_sync(unsigned mask, T, ...);
 template <typename T>
-T __shfl_up_sync(unsigned mask, T, unsigned delta, int width = 32);
+T __shfl_up_sync(unsigned mask, T, ...);
 template <typename T>
-T __shfl_down_sync(unsigned mask, T, unsigned delta, int width = 32);
+T __shfl_down_sync(unsigned mask, T, ...);
 template <typename T>
-T __shfl_xor_sync(unsigned mask, T, int lanes, int width = 32);
+T __shfl_xor_sync(unsigned mask, T, ...);
 template <typename T>
 T __hfma2(T, T, T sum);
 template <typename T>
