@@ -103,7 +103,7 @@ HEADERS = [
 # A unit of mixed sources has a name.
 NAMED = "#define TVMFFI_CUBIN_MIXED_TABLE alone\n"
 # With CUB g++ 12 needs a flag, which the build gives it; the others are NVRTC's, and host.h's.
-PARTS = ("mixed/cub.h", "mixed/device.h")
+PARTS = ("mixed/cub.h", "mixed/device.h", "mixed/layout.h")
 COOPERATIVE = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 

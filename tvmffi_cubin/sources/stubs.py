@@ -35,8 +35,6 @@ _LAYOUT = (
     "it has a member under #ifdef __CUDA_ARCH__, or of a C++ library type: give it the same "
     "members on both sides"
 )
-# What a pointer or an array leads to (mixed/layout.h).
-_POINTEE = (1 << 40) - 1
 _UNNAMED = "(anonymous namespace)::"
 # In template arguments: types that only their own function, or no code at all, can name.
 _NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
@@ -48,7 +46,7 @@ class Instance(NamedTuple):
     stub: str  # what it registers itself by: its type's name from `typeid`
     expression: str  # its name expression for NVRTC, such as "ns::scale<float, 4>"
     params: tuple[str, ...] | None  # types; None if it has C linkage
-    layouts: tuple[int, ...] = ()  # how the host lays out each parameter, or the variable
+    layouts: tuple[int, ...] = ()  # by the host: each parameter's or the variable's, then pointees'
 
 
 def stubs(data: bytes) -> list[str]:
@@ -110,13 +108,20 @@ def check_layouts(
         if name not in host:
             continue  # the host does not use it
         pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
-        own = device if pointer else device[: len(device) - num_bound]
-        for number, (one, other) in enumerate(zip_longest(own, host[name], fillvalue=0), 1):
-            pointees = {one & _POINTEE, other & _POINTEE} - {0}
-            if one >> 40 != other >> 40 or len(pointees) > 1:
+        ours, theirs = _pairs(device), _pairs(host[name])
+        own = ours if pointer else ours[: len(ours) - num_bound]
+        pairs = zip_longest(own, theirs, fillvalue=(0, 0))
+        for number, (one, other) in enumerate(pairs, 1):
+            if one[0] != other[0] or 0 != one[1] != other[1] != 0:
                 what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"
                 text = f"{what} has different layouts in host and device code"
                 raise CompileError(f"{text}\nHint: {_LAYOUT}", log=text)
+
+
+def _pairs(words: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the layouts of each parameter and of what it leads to (``mixed/layout.h``)."""
+    half = len(words) // 2
+    return [*zip(words[:half], words[half:], strict=True)]
 
 
 def _number(name: str) -> int:

@@ -19,12 +19,12 @@ TVMFFI_CUBIN_BEGIN
 template <auto kSelf, tvmffi_cubin_layout::_Word... kParams>
 struct KernelStub {
   __attribute__((init_priority(101))) static inline MixedNode node{
-      reinterpret_cast<const void*>(kSelf), typeid(KernelStub).name(), 0, sizeof...(kParams),
+      reinterpret_cast<const void*>(kSelf), typeid(KernelStub).name(), 0, sizeof...(kParams) / 2,
       &TVMFFI_CUBIN_MIXED_TABLE};
 };
 
 // The same for a device variable.
-template <auto kSelf, tvmffi_cubin_layout::_Word kLayout>
+template <auto kSelf, tvmffi_cubin_layout::_Word... kLayout>
 struct DeviceVariable {
   __attribute__((init_priority(101))) static inline MixedNode node{
       kSelf, typeid(DeviceVariable).name(), sizeof(*kSelf), 0, &TVMFFI_CUBIN_MIXED_TABLE};
@@ -35,7 +35,8 @@ __attribute__((init_priority(102))) static Registration registration(&TVMFFI_CUB
 // The body of a stub, from the kernel's own address, in parentheses, and its parameters.
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_Of<Args>()...>::node);
+  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_own<Args>...,
+                                tvmffi_cubin_layout::_inner<Args>...>::node);
   void* pointers[] = {
       const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(args)))..., nullptr};
   LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
@@ -43,36 +44,20 @@ inline __attribute__((always_inline)) void RunStub(Args&... args) {
 
 TVMFFI_CUBIN_END
 
-namespace tvmffi_cubin_layout {
-template <int __number, typename>
-__attribute__((visibility("hidden"))) char __told;
-}
-
 // Lists a device variable of the unit.
-#define TVMFFI_CUBIN_DEVICE_VARIABLE(name) \
-  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_Of<decltype(name)>()>;
+#define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                                         \
+  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_own<decltype(name)>, \
+                                                 tvmffi_cubin_layout::_inner<decltype(name)>>;
 
 // Template libraries check which CUDA compiler this is.
 #define __NVCC__
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
-#define __host__
-#define __device__
+#define __launch_bounds__(...)
 // To the runtime, a stub's address is the kernel, so it must remain a separate function.
 #define __global__ __attribute__((noinline, visibility("hidden")))
-#define __shared__
-#define __constant__
-#define __managed__
-#define __grid_constant__
-#define __launch_bounds__(...)
-#define __cluster_dims__(...)
-#define __block_size__(...)
-#define __maxnreg__(...)
-#define __forceinline__ inline __attribute__((always_inline))
 // Empty: C++ library headers spell the compiler's own attribute that way.
 #define __noinline__
-#define __inline_hint__
-#define __align__(n) __attribute__((aligned(n)))
 // Useless in a stub; and g++ does not drop it from the type of a template instance.
 #define __restrict__
 #define __restrict
