@@ -3,6 +3,15 @@
 // runtime.cc defines what is declared here; it is compiled once.
 #pragma once
 
+// The runtime's launch calls are ours. This precedes cuda_runtime_api.h, because a function's first
+// declaration fixes its symbol.
+#pragma redefine_extname cudaLaunchKernel tvmffi_cubin_launch
+#pragma redefine_extname cudaLaunchKernel_ptsz tvmffi_cubin_launch
+#pragma redefine_extname cudaLaunchCooperativeKernel tvmffi_cubin_launch_cooperative
+#pragma redefine_extname cudaLaunchCooperativeKernel_ptsz tvmffi_cubin_launch_cooperative
+#pragma redefine_extname cudaLaunchKernelExC tvmffi_cubin_launch_ex
+#pragma redefine_extname cudaLaunchKernelExC_ptsz tvmffi_cubin_launch_ex
+
 #include <driver_types.h>
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>
@@ -12,35 +21,16 @@
 #include <utility>
 
 #include "../core/text.h"
+#pragma GCC visibility push(hidden)
 #include "layout.h"
+#pragma GCC visibility pop
 
 #ifdef TVMFFI_CUBIN_EXPORTS
 #include <tvm/ffi/error.h>
-// tvm-ffi before 0.1.15 calls the namespace details.
-#if __has_include(<tvm/ffi/function_details.h>)
-namespace tvm::ffi::details {}
-namespace tvm::ffi::detail {
-using namespace details;
-}
-#endif
-#endif
 
-extern "C" {
-// The runtime's launch calls are interposed, to append bound parameters and note rejections. This
-// precedes cuda_runtime_api.h, because a function's first declaration fixes its symbol.
-#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#define TVMFFI_CUBIN_OURS(name, ...) \
-  cudaError_t name##_ptsz(__VA_ARGS__) __asm__("tvmffi_cubin_" #name "_ptsz");
-#else
-#define TVMFFI_CUBIN_OURS(name, ...) cudaError_t name(__VA_ARGS__) __asm__("tvmffi_cubin_" #name);
+#include <sstream>
+#include <string>
 #endif
-#define TVMFFI_CUBIN_LAUNCHES(declare)                                                            \
-  declare(cudaLaunchKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t)                \
-      declare(cudaLaunchCooperativeKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t) \
-          declare(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**)
-TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_OURS)
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
-}
 
 TVMFFI_CUBIN_BEGIN
 
@@ -74,36 +64,26 @@ struct Registration {
   void** handle = nullptr;
 };
 
-// The source location of the thread's last `<<<...>>>`.
-struct LaunchPlace {
-  const char* file;
-  int line;
-};
-inline thread_local LaunchPlace launch_place = {nullptr, 0};
-
 // What `<<<...>>>` becomes, before the call of the kernel's stub.
-inline unsigned Configure(dim3 grid, dim3 block, size_t smem = 0, cudaStream_t stream = nullptr,
-                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  launch_place = {file, line};
-  return __cudaPushCallConfiguration(grid, block, smem, stream);
-}
+unsigned Configure(dim3 grid, dim3 block, size_t smem = 0, cudaStream_t stream = nullptr,
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Launches a kernel with the thread's pending `<<<...>>>` configuration.
 void LaunchConfigured(const void* kernel, void** args);
 
-// Whether a launch of this thread was rejected and no exported function has reported it.
-inline thread_local bool has_refusal = false;
-
-// Ends an exported function with such a launch; drops its result.
-int EndRefused(TVMFFIAny* result);
+// Ends an exported function that returns; if a launch was rejected, drops its result.
+int EndReturned(TVMFFIAny* result);
 // Ends one that throws; call it from the catch block.
 int EndThrown();
 
 #ifdef TVMFFI_CUBIN_EXPORTS
 // Throws like TVM_FFI_THROW, whose own code takes half of a small unit's compile time.
-struct Thrower : tvm::ffi::detail::ErrorBuilder {
-  Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
+struct Thrower {
+  Thrower(const char* kind, const TVMFFIByteArray* backtrace);
   [[noreturn]] ~Thrower() noexcept(false);
+  std::ostringstream& stream() { return text; }
+  std::string kind, backtrace;
+  std::ostringstream text;
 };
 #endif
 

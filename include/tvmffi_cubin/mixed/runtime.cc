@@ -11,10 +11,11 @@
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 // With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
-#define TVMFFI_CUBIN_REAL "__real_"
+#define TVMFFI_CUBIN_REAL(name) "__real_" #name
 #else
-#define TVMFFI_CUBIN_REAL
+#define TVMFFI_CUBIN_REAL(name) #name
 #endif
+#define TVMFFI_CUBIN_SYMBOL(name) TVMFFI_CUBIN_REAL(name)  // of a name that may be a macro
 
 // Weak: mixed-source objects that are linked together have one copy each.
 #define TVMFFI_CUBIN_ONCE __attribute__((weak, visibility("hidden")))
@@ -27,7 +28,11 @@ void __cudaRegisterFunction(void** handle, const char* host, char* device, const
                             int thread_limit, uint3*, uint3*, dim3*, dim3*, int*);
 void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int is_extern,
                        size_t size, int is_constant, int is_global);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, void* stream);
+// The runtime's own; the name itself is ours (launch.h).
+cudaError_t RealLaunch(const cudaLaunchConfig_t*, const void* kernel,
+                       void** args) __asm__(TVMFFI_CUBIN_SYMBOL(cudaLaunchKernelExC));
 }
 
 TVMFFI_CUBIN_BEGIN
@@ -56,13 +61,18 @@ TVMFFI_CUBIN_ONCE Registration::~Registration() {
   if (handle != nullptr) __cudaUnregisterFatBinary(handle);
 }
 
-// The thread's first rejected launch since an exported function reported one.
+// The thread's first rejected launch since an exported function ended.
 struct Refusal {
-  bool is_limit = false;
-  cudaError_t error = cudaSuccess;  // what the runtime recorded for it, if anything
+  bool is_noted = false;
+  bool is_limit;
+  cudaError_t error;  // what the runtime recorded for it, if anything
   Text text;
 };
 inline thread_local Refusal refusal;
+
+// The source location of the thread's last `<<<...>>>`.
+inline thread_local const char* launch_file = nullptr;
+inline thread_local int launch_line;
 
 static const MixedNode* FindNode(const void* kernel) {
   const MixedNode* node = MixedNode::all;
@@ -72,13 +82,13 @@ static const MixedNode* FindNode(const void* kernel) {
 
 // Notes a launch that the runtime has rejected.
 __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const void* kernel,
-                                                        dim3 grid, dim3 block, size_t smem) {
+                                                        const cudaLaunchConfig_t& config) {
   refusal.error = error;
-  if (has_refusal) return;
-  has_refusal = true;
+  if (refusal.is_noted) return;
+  refusal.is_noted = true;
   Text* const text = &refusal.text;
   *text = Text();
-  if (launch_place.file != nullptr) text->Add("%.500s:%d: ", launch_place.file, launch_place.line);
+  if (launch_file != nullptr) text->Add("%.500s:%d: ", launch_file, launch_line);
   const MixedNode* const node = FindNode(kernel);
   const char* name = node == nullptr || node->symbol == nullptr ? "a kernel" : node->symbol;
   char* const demangled = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
@@ -86,9 +96,10 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   if (strncmp(name, "void ", 5) == 0) name += 5;
   text->Add("launch of %.600s: ", name);
   free(demangled);
+  const dim3 grid = config.gridDim, block = config.blockDim;
   text->Add("%s (%s): grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of dynamic shared memory",
             cudaGetErrorString(error), cudaGetErrorName(error), grid.x, grid.y, grid.z, block.x,
-            block.y, block.z, smem);
+            block.y, block.z, config.dynamicSmemBytes);
   cudaFuncAttributes allowed{};
   refusal.is_limit = error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
                      error == cudaErrorLaunchOutOfResources;
@@ -106,10 +117,11 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// Calls the runtime with the parameters, followed by the bound values.
-template <typename Call>
-TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, dim3 block,
-                                    size_t smem, Call call) {
+// What host code calls as the runtime's launch calls (launch.h): with the bound values after the
+// caller's own parameters.
+extern "C" {
+TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_ex(const cudaLaunchConfig_t* config,
+                                                     const void* kernel, void** args) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
   const GateUse use(&__tvmffi_cubin_bound.gate);
   const MixedNode* node = FindNode(kernel);
@@ -123,27 +135,51 @@ TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, 
   }
   args = all;
 #endif
-  const cudaError_t error = call(args);
-  if (__builtin_expect(error != cudaSuccess, 0)) NoteRefusal(error, kernel, grid, block, smem);
+  const cudaError_t error = RealLaunch(config, kernel, args);
+  if (__builtin_expect(error != cudaSuccess, 0)) NoteRefusal(error, kernel, *config);
   return error;
 }
 
+TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch(const void* kernel, dim3 grid, dim3 block,
+                                                  void** args, size_t smem, cudaStream_t stream) {
+  const cudaLaunchConfig_t config{grid, block, smem, stream, nullptr, 0};
+  return tvmffi_cubin_launch_ex(&config, kernel, args);
+}
+
+TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_cooperative(const void* kernel, dim3 grid,
+                                                              dim3 block, void** args, size_t smem,
+                                                              cudaStream_t stream) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  const cudaLaunchConfig_t config{grid, block, smem, stream, &cooperative, 1};
+  return tvmffi_cubin_launch_ex(&config, kernel, args);
+}
+}
+
+TVMFFI_CUBIN_ONCE unsigned Configure(dim3 grid, dim3 block, size_t smem, cudaStream_t stream,
+                                     const char* file, int line) {
+  launch_file = file;
+  launch_line = line;
+  return __cudaPushCallConfiguration(grid, block, smem, stream);
+}
+
 TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
-  dim3 grid, block;
-  size_t smem = 0;
-  cudaStream_t stream = nullptr;
-  if (__builtin_expect(__cudaPopCallConfiguration(&grid, &block, &smem, &stream) != 0, 0)) {
-    NoteRefusal(cudaErrorMissingConfiguration, kernel, grid, block, smem);
+  cudaLaunchConfig_t config{};
+  if (__cudaPopCallConfiguration(&config.gridDim, &config.blockDim, &config.dynamicSmemBytes,
+                                 &config.stream) != cudaSuccess) {
+    NoteRefusal(cudaErrorMissingConfiguration, kernel, config);
     refusal.error = cudaSuccess;  // no call has returned this one
     return;
   }
-  cudaLaunchKernel(kernel, grid, block, args, smem, stream);
-  launch_place.file = nullptr;
+  tvmffi_cubin_launch_ex(&config, kernel, args);
+  launch_file = nullptr;
 }
 
 #ifdef TVMFFI_CUBIN_EXPORTS
-TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
-  has_refusal = false;
+TVMFFI_CUBIN_ONCE int EndReturned(TVMFFIAny* result) {
+  if (__builtin_expect(!refusal.is_noted, 1)) return 0;
+  refusal.is_noted = false;
   // Whoever has queried the runtime's error knows about it.
   if (refusal.error != cudaSuccess && cudaGetLastError() != refusal.error) return 0;
   if (result->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result->v_obj);
@@ -155,48 +191,26 @@ TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
 
 TVMFFI_CUBIN_ONCE int EndThrown() {
   // The function's own exception takes precedence.
-  if (has_refusal) cudaGetLastError();
-  has_refusal = false;
+  if (refusal.is_noted) cudaGetLastError();
+  refusal.is_noted = false;
   try {
     throw;
   } catch (const tvm::ffi::Error& error) {
-    tvm::ffi::detail::SetSafeCallRaised(error);
+    TVMFFIErrorSetRaised(const_cast<tvm::ffi::ErrorObj*>(error.get()));
   } catch (const std::exception& error) {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
   }
   return -1;
 }
 
-TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace,
-                                   bool is_logged)
-    : ErrorBuilder(kind, backtrace, is_logged) {}
+TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace)
+    : kind(kind), backtrace(backtrace->data, backtrace->size) {}
 
-TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's destructor throws
-
+TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
+  const tvm::ffi::Error error(kind, text.str(), backtrace);
+  if (TVM_FFI_ALWAYS_LOG_BEFORE_THROW) std::cerr << error.FullMessage();
+  throw error;
+}
 #endif
+
 TVMFFI_CUBIN_END
-
-extern "C" {
-// The runtime's own functions; their names may be macros in CUDA's header.
-#define TVMFFI_CUBIN_TEXT(name) #name
-#define TVMFFI_CUBIN_ORIGINAL(name, ...) \
-  cudaError_t original_##name(__VA_ARGS__) __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name));
-TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
-
-#define TVMFFI_CUBIN_LAUNCH(name)                                                            \
-  TVMFFI_CUBIN_ONCE cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args, \
-                                     size_t smem, cudaStream_t stream) {                     \
-    return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {           \
-      return original_##name(kernel, grid, block, all, smem, stream);                        \
-    });                                                                                      \
-  }
-TVMFFI_CUBIN_LAUNCH(cudaLaunchKernel)
-TVMFFI_CUBIN_LAUNCH(cudaLaunchCooperativeKernel)
-
-TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
-                                                  const void* kernel, void** args) {
-  return tvmffi_cubin::Launch(
-      kernel, args, config->gridDim, config->blockDim, config->dynamicSmemBytes,
-      [&](void** all) { return original_cudaLaunchKernelExC(config, kernel, all); });
-}
-}
