@@ -108,7 +108,9 @@ def check_layouts(
         if name not in host:
             continue  # the host does not use it
         pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
-        ours, theirs = _pairs(device), _pairs(host[name])
+        # Layouts of parameters, then of what each leads to (mixed/layout.h).
+        halves = ((x[: len(x) // 2], x[len(x) // 2 :]) for x in (device, host[name]))
+        ours, theirs = ([*zip(*both, strict=True)] for both in halves)
         own = ours if pointer else ours[: len(ours) - num_bound]
         pairs = zip_longest(own, theirs, fillvalue=(0, 0))
         for number, (one, other) in enumerate(pairs, 1):
@@ -116,12 +118,6 @@ def check_layouts(
                 what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"
                 text = f"{what} has different layouts in host and device code"
                 raise CompileError(f"{text}\nHint: {_LAYOUT}", log=text)
-
-
-def _pairs(words: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the layouts of each parameter and of what it leads to (``mixed/layout.h``)."""
-    half = len(words) // 2
-    return [*zip(words[:half], words[half:], strict=True)]
 
 
 def _number(name: str) -> int:

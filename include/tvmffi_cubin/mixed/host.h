@@ -45,11 +45,11 @@ inline float rsqrt(float x) { return rsqrtf(x); }
 
 // ---- Device functions that headers name; calling one is a linker error ----
 
-int __syncthreads(...), __syncwarp(...), __threadfence(...), __threadfence_block(...);
-int __syncthreads_and(...), __syncthreads_or(...), __syncthreads_count(...);
-int __any_sync(...), __all_sync(...), __activemask(...), __ballot_sync(...), __isLocal(...);
-int __popc(...), __popcll(...), __clz(...), __clzll(...), __ffs(...), __brev(...);
-int __byte_perm(...), __dp4a(...), __vminu2(...), __vmins2(...), __vmaxu2(...), __vmaxs2(...);
+void __syncthreads(...), __syncwarp(...), __threadfence(...), __threadfence_block(...);
+int __syncthreads_and(...), __syncthreads_or(...), __syncthreads_count(...), __any_sync(...);
+int __all_sync(...), __popc(...), __popcll(...), __clz(...), __clzll(...), __ffs(...), __dp4a(...);
+unsigned __activemask(...), __ballot_sync(...), __brev(...), __byte_perm(...), __isLocal(...);
+unsigned __vminu2(...), __vmins2(...), __vmaxu2(...), __vmaxs2(...);
 size_t __cvta_generic_to_shared(...);
 template <typename T>
 T __shfl_sync(unsigned mask, T, ...);
