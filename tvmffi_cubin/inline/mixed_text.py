@@ -38,7 +38,7 @@ _DEVICE_ONLY = re.compile(
 # CUDA headers that NVRTC does not need.
 _HOST_ONLY = re.compile(
     r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
-    r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cublas\w*\.h\b|cusolver|cusparse|cudnn|nvml)"
+    r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
 
 
