@@ -18,6 +18,12 @@
 #define __builtin_memset memset
 #define __builtin_offsetof(type, member) (::size_t)__INTADDR__(&((type*)0)->member)
 
+// NVRTC 13.0 has library_types.h built in without these types, which cublas_v2.h names.
+#if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
+typedef enum cudaEmulationMantissaControl_t {} cudaEmulationMantissaControl;
+typedef enum cudaEmulationSpecialValuesSupport_t {} cudaEmulationSpecialValuesSupport;
+#endif
+
 extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, const char*) throw();
 
 // The parameter that replaces those of a host constructor with host-only types.
