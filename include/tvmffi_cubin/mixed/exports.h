@@ -13,11 +13,12 @@
 
 #include <tvm/ffi/function.h>
 
-// Of an exported function, whose parameters tvm-ffi's macros name.
+// Also of functions without a `result`, such as tvm-ffi's own for fields of objects.
 #undef TVM_FFI_SAFE_CALL_END
-#define TVM_FFI_SAFE_CALL_END()         \
-  }                                     \
-  catch (...) {                         \
-    return ::tvmffi_cubin::EndThrown(); \
-  }                                     \
+#define TVM_FFI_SAFE_CALL_END()              \
+  }                                          \
+  catch (...) {                              \
+    return ::tvmffi_cubin::EndThrown();      \
+  }                                          \
+  using namespace ::tvmffi_cubin::no_result; \
   return ::tvmffi_cubin::EndReturned(result)

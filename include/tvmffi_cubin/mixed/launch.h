@@ -73,6 +73,10 @@ void LaunchConfigured(const void* kernel, void** args);
 
 // Ends an exported function that returns; if a launch was rejected, drops its result.
 int EndReturned(TVMFFIAny* result);
+inline int EndReturned(const void*) { return 0; }
+namespace no_result {
+constexpr const void* result = nullptr;
+}
 // Ends one that throws; call it from the catch block.
 int EndThrown();
 
