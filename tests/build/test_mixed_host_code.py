@@ -34,13 +34,27 @@ void throws(int how) {
   if (how == 3) TVM_FFI_THROW(IndexError) << "three";
   if (how == 4) throw std::runtime_error("four");
 }
+#include <tvm/ffi/reflection/registry.h>
+int without_result(int how) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  throws(how);
+  TVM_FFI_SAFE_CALL_END();
+}
 #include <cuda.h>
 int devices() {
   int count = 0;
   return cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : -1;
 }
 """
+MAX = r"""
+template <typename T> constexpr T max(T x) { return x; }
+template <typename T, typename... Rest> constexpr T max(T x, Rest... rest) {
+  return max(x, max(rest...));
+}
+static_assert(max(1, 2u) == 2 && max(1, 2, 3) == 3);
+"""
 KERNEL = "__global__ void nothing() {}\nvoid launch() { nothing<<<1, 1>>>(); }\n"
+NAMES = ["throws", "devices", "without_result"]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion"]
 
 
@@ -77,7 +91,7 @@ def test_beside_cub_a_mistake_in_host_code_is_an_error() -> None:
 @pytest.fixture(scope="module")
 def throwing() -> tc.Module:
     """Return host code that throws as tvm-ffi's users do."""
-    return tc.load_inline("throws", THROWS + KERNEL, functions=["throws", "devices"], arch="sm_90")
+    return tc.load_inline("throws", THROWS + MAX + KERNEL, functions=NAMES, arch="sm_90")
 
 
 def test_driver_functions_are_called_by_name(throwing: tc.Module, driver_stub: DriverStub) -> None:
@@ -94,6 +108,7 @@ def test_driver_functions_are_called_by_name(throwing: tc.Module, driver_stub: D
     ],
 )
 def test_errors_have_tvm_ffi_s_kinds_and_texts_and_the_user_s_lines(throwing, how, error, message):
+    assert [throwing.without_result(how), throwing.without_result(0)] == [-1, 0]
     with pytest.raises(error) as caught:
         throwing.throws(how)
     assert message in str(caught.value)
