@@ -112,6 +112,17 @@ def test_headers_of_another_toolkit_are_no_part_of_a_source(tmp_path, driver_stu
     assert load(source, ["f"], extra_cuda_cflags=["-isystem", str(tmp_path)]).f() == 7
 
 
+def test_cublas_brings_half_types_and_handles_to_device_code(tmp_path, driver_stub):
+    write(tmp_path / "cuda_runtime.h", "#include_next <cuda_runtime.h>\n")  # of a toolkit
+    handle = "typedef struct cublasContext* cublasHandle_t;\n"
+    write(tmp_path / "cublas_v2.h", f"#pragma once\n#include <cuda_fp16.h>\n{handle}")
+    source = """#include <cublas_v2.h>
+    struct Context { cublasHandle_t handle; half* x; };
+    __global__ void k(Context context) { *context.x = 1; }
+    int f() { k<<<1, 1>>>(Context()); return sizeof(Context); }"""
+    assert load(source, ["f"], extra_cuda_cflags=["-isystem", str(tmp_path)]).f() == 16
+
+
 def test_another_cccl_than_cuda_s_may_come_first(tmp_path, driver_stub):
     folder = tmp_path / "cuda" / "std"
     folder.mkdir(parents=True)
