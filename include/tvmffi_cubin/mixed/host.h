@@ -17,6 +17,15 @@
 
 #include "launch.h"
 
+// The runtime's launch calls are ours. This precedes cuda_runtime_api.h, because a function's first
+// declaration fixes its symbol.
+#pragma redefine_extname cudaLaunchKernel tvmffi_cubin_launch
+#pragma redefine_extname cudaLaunchKernel_ptsz tvmffi_cubin_launch
+#pragma redefine_extname cudaLaunchCooperativeKernel tvmffi_cubin_launch_cooperative
+#pragma redefine_extname cudaLaunchCooperativeKernel_ptsz tvmffi_cubin_launch_cooperative
+#pragma redefine_extname cudaLaunchKernelExC tvmffi_cubin_launch_ex
+#pragma redefine_extname cudaLaunchKernelExC_ptsz tvmffi_cubin_launch_ex
+
 // Device functions belong to the other side: headers that declare them do nothing here.
 #define __COMMON_FUNCTIONS_H__
 #define __DEVICE_FUNCTIONS_H__

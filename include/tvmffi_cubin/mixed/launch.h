@@ -3,15 +3,6 @@
 // runtime.cc defines what is declared here; it is compiled once.
 #pragma once
 
-// The runtime's launch calls are ours. This precedes cuda_runtime_api.h, because a function's first
-// declaration fixes its symbol.
-#pragma redefine_extname cudaLaunchKernel tvmffi_cubin_launch
-#pragma redefine_extname cudaLaunchKernel_ptsz tvmffi_cubin_launch
-#pragma redefine_extname cudaLaunchCooperativeKernel tvmffi_cubin_launch_cooperative
-#pragma redefine_extname cudaLaunchCooperativeKernel_ptsz tvmffi_cubin_launch_cooperative
-#pragma redefine_extname cudaLaunchKernelExC tvmffi_cubin_launch_ex
-#pragma redefine_extname cudaLaunchKernelExC_ptsz tvmffi_cubin_launch_ex
-
 #include <driver_types.h>
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>

@@ -2,7 +2,6 @@
 // function that made a rejected launch throws its error, unless someone has queried that error.
 #include "launch.h"
 
-#include <cuda_runtime_api.h>
 #include <cxxabi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +10,10 @@
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 // With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
-#define TVMFFI_CUBIN_REAL(name) "__real_" #name
-#else
-#define TVMFFI_CUBIN_REAL(name) #name
+#pragma redefine_extname cudaLaunchKernelExC_ptsz __real_cudaLaunchKernelExC_ptsz
+#pragma redefine_extname cudaLaunchKernelExC __real_cudaLaunchKernelExC
 #endif
-#define TVMFFI_CUBIN_SYMBOL(name) TVMFFI_CUBIN_REAL(name)  // of a name that may be a macro
+#include <cuda_runtime_api.h>
 
 // Weak: mixed-source objects that are linked together have one copy each.
 #define TVMFFI_CUBIN_ONCE __attribute__((weak, visibility("hidden")))
@@ -30,9 +28,6 @@ void __cudaRegisterVar(void** handle, char* host, char* device, const char* name
                        size_t size, int is_constant, int is_global);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, void* stream);
-// The runtime's own; the name itself is ours (launch.h).
-cudaError_t RealLaunch(const cudaLaunchConfig_t*, const void* kernel,
-                       void** args) __asm__(TVMFFI_CUBIN_SYMBOL(cudaLaunchKernelExC));
 }
 
 TVMFFI_CUBIN_BEGIN
@@ -117,7 +112,7 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// What host code calls as the runtime's launch calls (launch.h): with the bound values after the
+// What host code calls as the runtime's launch calls (host.h): with the bound values after the
 // caller's own parameters.
 extern "C" {
 TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_ex(const cudaLaunchConfig_t* config,
@@ -135,7 +130,7 @@ TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_ex(const cudaLaunchConfig_t* c
   }
   args = all;
 #endif
-  const cudaError_t error = RealLaunch(config, kernel, args);
+  const cudaError_t error = cudaLaunchKernelExC(config, kernel, args);
   if (__builtin_expect(error != cudaSuccess, 0)) NoteRefusal(error, kernel, *config);
   return error;
 }
