@@ -79,7 +79,7 @@ class HostCode(NamedTuple):
             f"#define TVMFFI_CUBIN_MIXED_TABLE tvmffi_cubin_mixed_table_{self.tag}",
             "#include <tvmffi_cubin/mixed/unit.h>",
             f'#include "{_TEXT}"',
-            *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.host.variables),
+            *(f"template struct tvmffi_cubin::Listed<&{x}>;" for x in self.host.variables),
             *host_unit.export_lines(self.exports),
             questions(self.host.classes, self.host.classes),
         ]

@@ -9,7 +9,7 @@ from ..cuda.hints import NVCC
 from .cut import Text
 from .items import Item, Parameter, parameters, top
 
-_DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
+_DEVICE_ONLY = '__attribute__((noinline, error("host code cannot call a __device__ function"))) '
 _JOINTS = ("::", ".", "->", "template")
 
 

@@ -18,15 +18,15 @@ from ..errors import CompileError
 from ..kernels.demangle import demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
-# A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever remains.
-_CLASS = r"N12tvmffi_cubin[0-9]\w*?(?:10KernelStub|14DeviceVariable)I\w+E"
+# A static member of Listed<&kernel, 0, _Words<1028, 0>>, or that type's name: whichever remains.
+_CLASS = r"N12tvmffi_cubin[0-9]\w*?6ListedI\w+E"
 _STUB = re.compile(rf"_Z(?P<member>{_CLASS})4nodeE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
 _SELF = re.compile(
-    r"tvmffi_cubin::(?:\w+::)?(?P<kind>KernelStub|DeviceVariable)"
-    r"<(?P<name>.*?)(?P<layouts>(?:, \d+ull)*)>\Z",
+    r"tvmffi_cubin::(?:\w+::)?Listed<(?P<name>.*?), (?P<size>\d+)ul, "
+    r"tvmffi_cubin_layout::_Words<(?P<layouts>[\dul, ]*)> ?>\Z",
     re.DOTALL,
 )
-_ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
+_ADDRESS = re.compile(r"ListedIXadL_(Z\w*)EE(?=Lm0EN19tvmffi_cubin_layout6_WordsI)")
 # Code that asks an image or an object for further layouts, and the symbols that hold them.
 _SPACE = "tvmffi_cubin_layout"
 _ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
@@ -63,15 +63,15 @@ def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
 
 def _instance(stub: str) -> Instance:
     # As a reference: for an address, the demangler leaves out some functions' parameters.
-    mangled = _ADDRESS.sub(r"KernelStubIL_\1E", stub)
+    mangled = _ADDRESS.sub(r"ListedIL_\1E", stub)
     match = _SELF.match(demangle(f"_Z{mangled}")) or _SELF.match(demangle(f"_Z{stub}"))
     if match is None:
         raise ValueError(f"cannot parse the kernel name {stub}: pass {NVCC}")
-    layouts = tuple(int(word[:-3]) for word in match["layouts"].split(", ")[1:])
+    layouts = tuple(map(int, re.findall(r"\d+", match["layouts"])))
     kernel = match["name"].strip().replace(_UNNAMED, "").removeprefix("&")
     if kernel.startswith("("):
         kernel = kernel[1:-1]
-    if match["kind"] == "DeviceVariable":
+    if match["size"] != "0":
         return Instance(stub, f"&{named_outside(kernel)}", None, layouts)
     name = take_apart(kernel)
     for argument in split_list(name.display[len(name.qualified) + 1 : -1]):

@@ -14,20 +14,18 @@ const tvmffi_cubin::MixedTable TVMFFI_CUBIN_MIXED_TABLE;
 
 TVMFFI_CUBIN_BEGIN
 
-// One kernel, listed before the unit is registered and before the user's own initializers run. The
-// build reads from the object's symbols which kernels there are, and their layout.
-template <auto kSelf, tvmffi_cubin_layout::_Word... kParams>
-struct KernelStub {
+// A kernel, of size 0, or a device variable: listed before the unit is registered and before the
+// user's own initializers run. The build reads from the object's symbols which there are, and their
+// layouts.
+template <auto kSelf,
+          size_t kSize = (tvmffi_cubin_layout::_own<std::remove_pointer_t<decltype(kSelf)>> >> 8),
+          typename = decltype(tvmffi_cubin_layout::_Layouts(kSelf))>
+struct Listed;
+template <auto kSelf, size_t kSize, tvmffi_cubin_layout::_Word... kLayouts>
+struct Listed<kSelf, kSize, tvmffi_cubin_layout::_Words<kLayouts...>> {
   __attribute__((init_priority(101))) static inline MixedNode node{
-      reinterpret_cast<const void*>(kSelf), typeid(KernelStub).name(), 0, sizeof...(kParams) / 2,
-      &TVMFFI_CUBIN_MIXED_TABLE};
-};
-
-// The same for a device variable.
-template <auto kSelf, tvmffi_cubin_layout::_Word... kLayout>
-struct DeviceVariable {
-  __attribute__((init_priority(101))) static inline MixedNode node{
-      kSelf, typeid(DeviceVariable).name(), sizeof(*kSelf), 0, &TVMFFI_CUBIN_MIXED_TABLE};
+      reinterpret_cast<const volatile void*>(kSelf), typeid(Listed).name(), kSize,
+      sizeof...(kLayouts) / 2, &TVMFFI_CUBIN_MIXED_TABLE};
 };
 
 __attribute__((init_priority(102))) static Registration registration(&TVMFFI_CUBIN_MIXED_TABLE);
@@ -35,19 +33,12 @@ __attribute__((init_priority(102))) static Registration registration(&TVMFFI_CUB
 // The body of a stub, from the kernel's own address, in parentheses, and its parameters.
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_own<Args>...,
-                                tvmffi_cubin_layout::_inner<Args>...>::node);
-  void* pointers[] = {
-      const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(args)))..., nullptr};
+  static_cast<void>(&Listed<kSelf>::node);
+  void* pointers[] = {(void*)__builtin_addressof(args)..., nullptr};  // NOLINT
   LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
 }
 
 TVMFFI_CUBIN_END
-
-// Lists a device variable of the unit.
-#define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                                         \
-  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_own<decltype(name)>, \
-                                                 tvmffi_cubin_layout::_inner<decltype(name)>>;
 
 // Template libraries check which CUDA compiler this is.
 #define __NVCC__
@@ -61,10 +52,6 @@ TVMFFI_CUBIN_END
 // Useless in a stub; and g++ does not drop it from the type of a template instance.
 #define __restrict__
 #define __restrict
-
-// Precedes a function that is kept only as a declaration.
-#define TVMFFI_CUBIN_DEVICE_ONLY \
-  __attribute__((noinline, error("host code cannot call a __device__ function")))
 
 // A kernel that is static, or in an unnamed namespace, is hidden anyway.
 #pragma GCC diagnostic ignored "-Wattributes"
