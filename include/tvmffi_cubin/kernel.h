@@ -14,7 +14,6 @@
 // Without it, binding costs launches nothing.
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "launcher/plan.h"
-extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 #endif
 
 TVMFFI_CUBIN_BEGIN

@@ -194,6 +194,9 @@ struct BoundTable {
   const BoundSlot* Trailing() const { return slots + (num_slots - num_trailing); }
 };
 
+// The shared object's own; only a build with bound_params links it.
+extern "C" BoundTable __tvmffi_cubin_bound;
+
 // One way to launch a function: the only one, or one of several, tried in order.
 struct Instance {
   const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
