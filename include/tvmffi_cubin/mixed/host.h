@@ -30,11 +30,9 @@
 #define __COMMON_FUNCTIONS_H__
 #define __DEVICE_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
-#pragma push_macro("__CUDACC__")
-#undef __CUDACC__
 #define __CUDACC__
 #include <cuda_runtime.h>
-#pragma pop_macro("__CUDACC__")
+#undef __CUDACC__
 
 // ---- Functions that nvcc gives host code besides the C library's ----
 

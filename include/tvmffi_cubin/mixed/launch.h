@@ -18,9 +18,6 @@
 
 #ifdef TVMFFI_CUBIN_EXPORTS
 #include <tvm/ffi/error.h>
-
-#include <sstream>
-#include <string>
 #endif
 
 TVMFFI_CUBIN_BEGIN

@@ -8,7 +8,6 @@
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
-extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 // With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
 #pragma redefine_extname cudaLaunchKernelExC_ptsz __real_cudaLaunchKernelExC_ptsz
 #pragma redefine_extname cudaLaunchKernelExC __real_cudaLaunchKernelExC
@@ -22,10 +21,10 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** handle);
 void __cudaUnregisterFatBinary(void** handle);
-void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name,
-                            int thread_limit, uint3*, uint3*, dim3*, dim3*, int*);
-void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int is_extern,
-                       size_t size, int is_constant, int is_global);
+void __cudaRegisterFunction(void** handle, const volatile void* host, const char* device,
+                            const char* name, int thread_limit, uint3*, uint3*, dim3*, dim3*, int*);
+void __cudaRegisterVar(void** handle, const volatile void* host, const char* device,
+                       const char* name, int is_extern, size_t, int is_constant, int is_global);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, void* stream);
 }
@@ -37,16 +36,14 @@ TVMFFI_CUBIN_ONCE Registration::Registration(const MixedTable* table) {
   handle = __cudaRegisterFatBinary(table->image);
   for (MixedNode* node = MixedNode::all; node != nullptr; node = node->next) {
     if (node->table != table) continue;
-    const MixedTable::Row *row = table->rows, *const end = row + table->num_rows;
-    while (row != end && strcmp(row->type, node->type) != 0) ++row;
-    if (row == end) continue;
-    node->symbol = row->symbol;
-    char* const name = const_cast<char*>(node->symbol);
-    char* const address = static_cast<char*>(const_cast<void*>(node->address));
-    if (node->size == 0) {
-      __cudaRegisterFunction(handle, address, name, name, -1, {}, {}, {}, {}, {});
-    } else {
-      __cudaRegisterVar(handle, address, name, name, 0, node->size, 0, 0);
+    for (const MixedTable::Row* row = table->rows; row != table->rows + table->num_rows; ++row) {
+      if (strcmp(row->type, node->type) == 0) node->symbol = row->symbol;
+    }
+    const char* const name = node->symbol;
+    if (name != nullptr && node->size == 0) {
+      __cudaRegisterFunction(handle, node->address, name, name, -1, {}, {}, {}, {}, {});
+    } else if (name != nullptr) {
+      __cudaRegisterVar(handle, node->address, name, name, 0, node->size, 0, 0);
     }
   }
   __cudaRegisterFatBinaryEnd(handle);
