@@ -167,17 +167,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* hos
                                  given->numAttrs};
   return Launch(host, &config, args);
 }
-cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t smem,
-                             cudaStream_t stream) {
-  const cudaLaunchConfig_t config = {grid, block, smem, stream, NULL, 0};
-  return cudaLaunchKernelExC(&config, host, args);
-}
-cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** args,
-                                        size_t smem, cudaStream_t stream) {
-  cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1};
-  const cudaLaunchConfig_t config = {grid, block, smem, stream, &attribute, 1};
-  return cudaLaunchKernelExC(&config, host, args);
-}
 
 cudaError_t cudaFuncSetAttribute(const void* host, enum cudaFuncAttribute attribute, int value) {
   CUkernel kernel = NULL;
