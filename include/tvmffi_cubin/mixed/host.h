@@ -38,11 +38,11 @@
 
 // The pack, always empty, makes all other templates of these names better matches.
 template <typename A, typename B, typename... None>
-constexpr std::enable_if_t<!sizeof...(None), std::common_type_t<A, B>> min(A a, B b, None...) {
+constexpr std::enable_if_t<!sizeof...(None), decltype(A() + B())> min(A a, B b, None...) {
   return b < a ? b : a;
 }
 template <typename A, typename B, typename... None>
-constexpr std::enable_if_t<!sizeof...(None), std::common_type_t<A, B>> max(A a, B b, None...) {
+constexpr std::enable_if_t<!sizeof...(None), decltype(A() + B())> max(A a, B b, None...) {
   return a < b ? b : a;
 }
 

@@ -1,4 +1,4 @@
-// What the host code of a mixed source calls: kernel stubs, launches, exports, throws.
+// What the host code of a mixed source calls: kernel stubs, launches, exports.
 //
 // runtime.cc defines what is declared here; it is compiled once.
 #pragma once
@@ -15,10 +15,6 @@
 #pragma GCC visibility push(hidden)
 #include "layout.h"
 #pragma GCC visibility pop
-
-#ifdef TVMFFI_CUBIN_EXPORTS
-#include <tvm/ffi/error.h>
-#endif
 
 TVMFFI_CUBIN_BEGIN
 
@@ -61,22 +57,12 @@ void LaunchConfigured(const void* kernel, void** args);
 
 // Ends an exported function that returns; if a launch was rejected, drops its result.
 int EndReturned(TVMFFIAny* result);
+// The same of a function without a `result`, such as tvm-ffi's own for fields of objects.
 inline int EndReturned(const void*) { return 0; }
 namespace no_result {
 constexpr const void* result = nullptr;
 }
 // Ends one that throws; call it from the catch block.
 int EndThrown();
-
-#ifdef TVMFFI_CUBIN_EXPORTS
-// Throws like TVM_FFI_THROW, whose own code takes half of a small unit's compile time.
-struct Thrower {
-  Thrower(const char* kind, const TVMFFIByteArray* backtrace);
-  [[noreturn]] ~Thrower() noexcept(false);
-  std::ostringstream& stream() { return text; }
-  std::string kind, backtrace;
-  std::ostringstream text;
-};
-#endif
 
 TVMFFI_CUBIN_END

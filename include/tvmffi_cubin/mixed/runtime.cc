@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef TVMFFI_CUBIN_EXPORTS
+#include <tvm/ffi/error.h>
+#endif
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 // With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
@@ -109,8 +112,7 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// What host code calls as the runtime's launch calls (host.h): with the bound values after the
-// caller's own parameters.
+// What host code calls as the runtime's launch calls (host.h).
 extern "C" {
 TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_ex(const cudaLaunchConfig_t* config,
                                                      const void* kernel, void** args) {
@@ -193,15 +195,6 @@ TVMFFI_CUBIN_ONCE int EndThrown() {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
   }
   return -1;
-}
-
-TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace)
-    : kind(kind), backtrace(backtrace->data, backtrace->size) {}
-
-TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
-  const tvm::ffi::Error error(kind, text.str(), backtrace);
-  if (TVM_FFI_ALWAYS_LOG_BEFORE_THROW) std::cerr << error.FullMessage();
-  throw error;
 }
 #endif
 
