@@ -48,6 +48,7 @@ def test_usage_names_the_commands_and_the_version_at_once():
 def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
     driver_stub: DriverStub, monkeypatch, capsys
 ):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "")  # which the command sets, is set back
     assert main(["demo"]) == 1
     assert "its results are wrong" in capsys.readouterr().out
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")

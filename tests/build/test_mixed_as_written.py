@@ -114,14 +114,6 @@ using namespace cg;
 struct Maps { CUtensorMap maps[2]; };
 __global__ void mapped(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps) {
 }
-#if CUDART_VERSION >= 13010  // whose libraries' headers name these
-using Control = cudaEmulationMantissaControl;
-using Support = cudaEmulationSpecialValuesSupport;
-#else
-using Control = cudaDataType;
-using Support = int;
-#endif
-__global__ void typed(Control* x, Support y) {}
 __global__ void grouped(int* x, unsigned by) {
   register auto warp = tiled_partition<32>(this_thread_block());
   x[threadIdx.x] = by + cg::binary_partition(warp, threadIdx.x % 3 == 0).size();
@@ -145,7 +137,6 @@ __global__ void multiplied(const void* x, float* y) {}
 void run() {
   thrust::minstd_rand random;
   mapped<<<1, 1>>>(CUtensorMap(), Maps());
-  typed<<<1, 1>>>(nullptr, Support());
   grouped<<<1, 32>>>(nullptr, random());
   multiplied<<<1, 32>>>(nullptr, nullptr);
 }

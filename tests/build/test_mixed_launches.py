@@ -113,14 +113,6 @@ def test_a_refused_launch_is_an_exception_of_the_exported_function(
         mod.by_call()
 
 
-def test_cuda_s_header_may_come_first(driver_stub):
-    source = "__global__ void k() {}\nvoid f() { k<<<0, 1>>>(); }"
-    options = {"arch": "sm_90", "extra_cflags": ["-include", "cuda_runtime.h"]}
-    mod = tc.load_inline("header_first", source, functions=["f"], **options)
-    with pytest.raises(tc.LaunchLimitError, match=r"\.cu:2: launch of k"):
-        mod.f()
-
-
 def test_the_function_s_own_exception_goes_before(mod):
     with pytest.raises(ValueError, match="the function's own"):
         mod.own_exception()

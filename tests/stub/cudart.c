@@ -137,21 +137,6 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, vo
   return cudaSuccess;
 }
 
-static cudaError_t Launch(const void* host, const CUlaunchConfig* config, void** args) {
-  CUkernel kernel = NULL;
-  CUdevice device = 0;
-  CUresult result = FindKernel(host, &kernel, &device);
-  if (result == CUDA_SUCCESS) {
-    result = cuLaunchKernelEx(config, (CUfunction)kernel, args, NULL);
-    const uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    const bool is_empty = threads == 0 || config->gridDimX == 0 || config->gridDimY == 0;
-    if (result == CUDA_ERROR_INVALID_VALUE && (is_empty || threads > 1024)) {
-      result = (CUresult)cudaErrorInvalidConfiguration;
-    }
-  }
-  return Noted(result);
-}
-
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* host, void** args) {
   const dim3 grid = given->gridDim, block = given->blockDim;
   // Attributes are the driver's own, with its numbers.
@@ -165,7 +150,18 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* hos
                                  given->stream,
                                  (CUlaunchAttribute*)given->attrs,
                                  given->numAttrs};
-  return Launch(host, &config, args);
+  CUkernel kernel = NULL;
+  CUdevice device = 0;
+  CUresult result = FindKernel(host, &kernel, &device);
+  if (result == CUDA_SUCCESS) {
+    result = cuLaunchKernelEx(&config, (CUfunction)kernel, args, NULL);
+    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    const bool is_empty = threads == 0 || grid.x == 0 || grid.y == 0;
+    if (result == CUDA_ERROR_INVALID_VALUE && (is_empty || threads > 1024)) {
+      result = (CUresult)cudaErrorInvalidConfiguration;
+    }
+  }
+  return Noted(result);
 }
 
 cudaError_t cudaFuncSetAttribute(const void* host, enum cudaFuncAttribute attribute, int value) {
