@@ -1,11 +1,17 @@
-// Precedes host.h in the host code of a mixed source that uses tvm-ffi: exported functions end in
-// runtime.cc, which tells rejected launches and has the code for exceptions once.
+// Precedes host.h in the host code of a mixed source that uses tvm-ffi: exports and throws, which
+// end in runtime.cc. It tells rejected launches, and has the code for exceptions once.
 #pragma once
 #pragma GCC system_header
 
-#include <tvm/ffi/function.h>
-
+#define TVMFFI_CUBIN_EXPORTS
 #include "launch.h"
+
+#undef TVM_FFI_THROW
+#define TVM_FFI_THROW(ErrorKind)                                                                \
+  ::tvmffi_cubin::Thrower{#ErrorKind, TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)} \
+      .stream()
+
+#include <tvm/ffi/function.h>
 
 #undef TVM_FFI_SAFE_CALL_END
 #define TVM_FFI_SAFE_CALL_END()              \

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef TVMFFI_CUBIN_EXPORTS
-#include <tvm/ffi/error.h>
-#endif
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 // With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
@@ -195,6 +192,10 @@ TVMFFI_CUBIN_ONCE int EndThrown() {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
   }
   return -1;
+}
+
+TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
+  throw tvm::ffi::Error(kind, text.str(), backtrace);
 }
 #endif
 
