@@ -46,7 +46,7 @@ class Instance(NamedTuple):
     stub: str  # what it registers itself by: its type's name from `typeid`
     expression: str  # its name expression for NVRTC, such as "ns::scale<float, 4>"
     params: tuple[str, ...] | None  # types; None if it has C linkage
-    layouts: tuple[int, ...] = ()  # by the host: each parameter's or the variable's, then pointees'
+    layouts: tuple[int, ...] = ()  # on the host: of parameters or the variable, then of pointees
 
 
 def stubs(data: bytes) -> list[str]:
@@ -110,9 +110,9 @@ def check_layouts(
         pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
         # Layouts of parameters, then of what each leads to (mixed/layout.h).
         halves = ((x[: len(x) // 2], x[len(x) // 2 :]) for x in (device, host[name]))
-        ours, theirs = ([*zip(*both, strict=True)] for both in halves)
-        own = ours if pointer else ours[: len(ours) - num_bound]
-        pairs = zip_longest(own, theirs, fillvalue=(0, 0))
+        on_device, on_host = ([*zip(*both, strict=True)] for both in halves)
+        passed = on_device if pointer else on_device[: len(on_device) - num_bound]
+        pairs = zip_longest(passed, on_host, fillvalue=(0, 0))
         for number, (one, other) in enumerate(pairs, 1):
             if one[0] != other[0] or 0 != one[1] != other[1] != 0:
                 what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"

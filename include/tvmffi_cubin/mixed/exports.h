@@ -1,5 +1,5 @@
-// Precedes host.h in the host code of a mixed source that uses tvm-ffi: exports and throws, which
-// end in runtime.cc. It tells rejected launches, and has the code for exceptions once.
+// Precedes host.h in the host code of a mixed source that uses tvm-ffi: exported functions report
+// rejected launches, and the code behind exports and throws is compiled once, in runtime.cc.
 #pragma once
 #pragma GCC system_header
 

@@ -36,7 +36,7 @@
 
 // ---- Functions that nvcc gives host code besides the C library's ----
 
-// The pack, always empty, makes all other templates of these names better matches.
+// The empty pack makes other templates of these names better matches.
 template <typename A, typename B, typename... None>
 constexpr std::enable_if_t<!sizeof...(None), decltype(A() + B())> min(A a, B b, None...) {
   return b < a ? b : a;

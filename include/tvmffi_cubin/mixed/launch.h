@@ -60,7 +60,7 @@ void LaunchConfigured(const void* kernel, void** args);
 
 // Ends an exported function that returns; if a launch was rejected, drops its result.
 int EndReturned(TVMFFIAny* result);
-// The same of a function without a `result`, such as tvm-ffi's own for fields of objects.
+// Ends a function without a `result`, such as tvm-ffi's setters of fields.
 inline int EndReturned(const void*) { return 0; }
 namespace no_result {
 constexpr const void* result = nullptr;

@@ -28,7 +28,7 @@ constexpr _Word _inner<_Tp* const> = _inner<_Tp>;
 template <typename _Tp, decltype(sizeof(0)) __count>
 constexpr _Word _inner<_Tp[__count]> = _inner<_Tp>;
 
-// Both of a kernel's parameters, or of what is at an address.
+// Both, for a kernel's parameters or for what is at an address.
 template <_Word...>
 struct _Words;
 template <typename... _Params>
@@ -36,7 +36,7 @@ _Words<_own<_Params>..., _inner<_Params>...> _Layouts(void (*)(_Params...));
 template <typename _Tp>
 _Words<_own<_Tp>, _inner<_Tp>> _Layouts(_Tp*);
 
-// The symbol of an instance, which either side has, encodes them.
+// Each side has an instance, whose symbol encodes them.
 template <int __number, typename>
 __device__ char __told;
 

@@ -109,7 +109,7 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// What host code calls as the runtime's launch calls (host.h).
+// The launch calls of host code, which host.h renames.
 extern "C" {
 TVMFFI_CUBIN_ONCE cudaError_t tvmffi_cubin_launch_ex(const cudaLaunchConfig_t* config,
                                                      const void* kernel, void** args) {

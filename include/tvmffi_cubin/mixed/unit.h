@@ -14,9 +14,9 @@ const tvmffi_cubin::MixedTable TVMFFI_CUBIN_MIXED_TABLE;
 
 TVMFFI_CUBIN_BEGIN
 
-// A kernel, of size 0, or a device variable: listed before the unit is registered and before the
-// user's own initializers run. The build reads from the object's symbols which there are, and their
-// layouts.
+// Lists a kernel, whose size is 0, or a device variable, before the unit is registered and the
+// user's own initializers run. The build reads all of them, and their layouts, from the object's
+// symbols.
 template <auto kSelf,
           size_t kSize = (tvmffi_cubin_layout::_own<std::remove_pointer_t<decltype(kSelf)>> >> 8),
           typename = decltype(tvmffi_cubin_layout::_Layouts(kSelf))>
