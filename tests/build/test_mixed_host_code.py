@@ -36,8 +36,9 @@ void throws(int how) {
 }
 #include <tvm/ffi/reflection/registry.h>
 int without_result(int how) {
+  int result = how;
   TVM_FFI_SAFE_CALL_BEGIN();
-  throws(how);
+  throws(result);
   TVM_FFI_SAFE_CALL_END();
 }
 #include <cuda.h>

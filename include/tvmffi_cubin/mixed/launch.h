@@ -60,8 +60,8 @@ void LaunchConfigured(const void* kernel, void** args);
 
 // Ends an exported function that returns; if a launch was rejected, drops its result.
 int EndReturned(TVMFFIAny* result);
-// Ends a function without a `result`, such as tvm-ffi's setters of fields.
-inline int EndReturned(const void*) { return 0; }
+// Ends a function that has no such `result`, as tvm-ffi's setters of fields.
+inline int EndReturned(...) { return 0; }
 namespace no_result {
 constexpr const void* result = nullptr;
 }
